@@ -1,0 +1,162 @@
+package recloser
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+)
+
+// Off switches a setting off where its comment says that it can be off. Every
+// negative value does.
+const Off = -1
+
+// Config holds the settings of a breaker. The zero value of a field means its
+// default, a negative value means off where off is listed.
+type Config struct {
+	// Name appears in errors, events and statistics. A Set fills in its key.
+	Name string
+
+	// Window is how far back the window reaches at least. Default 10 s, 100 ms to 1 h.
+	Window time.Duration
+	// MinCalls is how many judged calls the window holds at least, as far as
+	// they are no older than 30 min; with fewer there is no verdict on rates.
+	// Default 20, 1 to 1 000 000.
+	MinCalls int
+	// FailureRate is the share of bad calls in the window that trips. Default
+	// 0.5, above 0 up to 1, or off. Steps of a millionth count.
+	FailureRate float64
+	// Consecutive is how many bad calls in a row trip. Default 5, 1 to 1 000, or off.
+	Consecutive int
+	// Spread is the time over which the bad calls that trip must have been
+	// admitted: one burst of siblings is one event, not five. Default 0.3 s, but
+	// off if Consecutive is set and Spread is not. 1 ms to 1 min, or off.
+	Spread time.Duration
+	// SlowCall is the time within which a call must be answered; a call that
+	// is not is bad from that moment on, even if it ends well later (its caller
+	// still gets the answer). Default off, 1 ms to 1 h.
+	SlowCall time.Duration
+	// OpenFor is the first open time; it doubles with every failed recovery up
+	// to MaxOpenFor. Defaults 5 s and 30 s (or OpenFor, if that is longer),
+	// 1 ms to 1 h.
+	OpenFor, MaxOpenFor time.Duration
+	// Jitter spreads open times by that share up and down, never past
+	// MaxOpenFor. Default 0.2, up to 0.5, or off.
+	Jitter float64
+	// ResetAfter is the calm time, closed and with good calls in it, after
+	// which the doubling starts over. Default 60 s, 1 ms to 24 h.
+	ResetAfter time.Duration
+	// Trials is how many good trials reclose, and how many may run at once
+	// after the first good one. Default 2, 1 to 100.
+	Trials int
+	// TrialTimeout is the lease of a trial that the slow rule does not judge:
+	// when it is over, an unanswered trial is bad, an answered one is good, and
+	// its slot is free. Default: twice the longest good call of the last closed
+	// period, at least 10 s, doubled each time a trial ran out until one is
+	// good. 1 ms to 24 h.
+	TrialTimeout time.Duration
+	// Ramp is the longest slow start after reclosing. Default 60 s, 1 ms to
+	// 1 h, or off.
+	Ramp time.Duration
+	// RetryAfterMax caps the time that a dependency names itself, see
+	// WaitError. Default 60 s, 1 ms to 24 h, or off: the hint is ignored.
+	RetryAfterMax time.Duration
+	// CancelOnTrip lets a trip cancel the calls that are admitted and not yet
+	// answered. Do then allocates a context for each call.
+	CancelOnTrip bool
+
+	// Classify says what an error means. It is asked for every error that is
+	// not nil, not a cancellation or deadline of the caller and not a
+	// WaitError; Default leaves it to the breaker. A panic in it counts as
+	// Default. It must be safe for concurrent use.
+	Classify func(error) Outcome
+}
+
+// The limits of times that have no range of their own.
+const (
+	maxWindowAge = 30 * time.Minute
+	maxOpenLimit = time.Hour
+)
+
+// WithDefaults returns c as a breaker made from it uses it: every zero field
+// replaced by its default, every field that is off set to Off (CancelOnTrip and
+// Classify stay, TrialTimeout stays 0 as it is worked out anew each time).
+func (c Config) WithDefaults() Config {
+	if c.Spread == 0 && c.Consecutive > 0 {
+		c.Spread = Off
+	}
+	setDefault(&c.Window, 10*time.Second)
+	setDefault(&c.MinCalls, 20)
+	setDefault(&c.FailureRate, 0.5)
+	setDefault(&c.Consecutive, 5)
+	setDefault(&c.Spread, 300*time.Millisecond)
+	setDefault(&c.SlowCall, Off)
+	setDefault(&c.OpenFor, 5*time.Second)
+	setDefault(&c.MaxOpenFor, max(30*time.Second, c.OpenFor))
+	setDefault(&c.Jitter, 0.2)
+	setDefault(&c.ResetAfter, time.Minute)
+	setDefault(&c.Trials, 2)
+	setDefault(&c.Ramp, time.Minute)
+	setDefault(&c.RetryAfterMax, time.Minute)
+	return c
+}
+
+func setDefault[T int | float64 | time.Duration](field *T, value T) {
+	switch {
+	case *field == 0:
+		*field = value
+	case *field < 0:
+		*field = Off
+	}
+}
+
+// Validate reports everything that is wrong with c, joined; nil if nothing is.
+// Each fault is a *FieldError.
+func (c Config) Validate() error {
+	d := c.WithDefaults()
+	var faults []error
+	check := func(ok bool, field string, value any, rule string) {
+		if !ok {
+			faults = append(faults, &FieldError{Field: field, Value: value, Rule: rule})
+		}
+	}
+	between := func(field string, v, low, high time.Duration, canBeOff bool) {
+		rule := fmt.Sprintf("must be from %s to %s", short(low), short(high))
+		if canBeOff {
+			rule += ", or off"
+		}
+		check(v >= low && v <= high || canBeOff && v < 0, field, v, rule)
+	}
+
+	between("Window", d.Window, 100*time.Millisecond, time.Hour, false)
+	check(d.MinCalls >= 1 && d.MinCalls <= 1e6, "MinCalls", c.MinCalls, "must be from 1 to 1000000")
+	check(d.FailureRate >= 1e-6 && d.FailureRate <= 1 || d.FailureRate == Off, "FailureRate", c.FailureRate,
+		"must be above 0 (at least a millionth) and at most 1, or off")
+	check(d.Consecutive <= 1000, "Consecutive", c.Consecutive, "must be from 1 to 1000, or off")
+	between("Spread", d.Spread, time.Millisecond, time.Minute, true)
+	between("SlowCall", d.SlowCall, time.Millisecond, time.Hour, true)
+	between("OpenFor", d.OpenFor, time.Millisecond, maxOpenLimit, false)
+	between("MaxOpenFor", d.MaxOpenFor, time.Millisecond, maxOpenLimit, false)
+	check(d.MaxOpenFor >= d.OpenFor, "MaxOpenFor", d.MaxOpenFor, fmt.Sprintf("must be at least OpenFor (%s)", short(d.OpenFor)))
+	check(d.Jitter <= 0.5 && !math.IsNaN(d.Jitter), "Jitter", c.Jitter, "must be from 0 to 0.5, or off")
+	between("ResetAfter", d.ResetAfter, time.Millisecond, 24*time.Hour, false)
+	check(d.Trials >= 1 && d.Trials <= 100, "Trials", c.Trials, "must be from 1 to 100")
+	if c.TrialTimeout != 0 {
+		between("TrialTimeout", d.TrialTimeout, time.Millisecond, 24*time.Hour, false)
+	}
+	between("Ramp", d.Ramp, time.Millisecond, time.Hour, true)
+	between("RetryAfterMax", d.RetryAfterMax, time.Millisecond, 24*time.Hour, true)
+	return errors.Join(faults...)
+}
+
+// FieldError says which field of a Config is wrong and what it must be.
+type FieldError struct {
+	Field string // as in Config, such as "OpenFor"
+	Value any    // what it was
+	Rule  string // what it must be
+}
+
+// Error returns one line: the field, its value, the rule.
+func (e *FieldError) Error() string {
+	return fmt.Sprintf("recloser: %s %v: %s", e.Field, e.Value, e.Rule)
+}

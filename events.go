@@ -1,0 +1,67 @@
+package recloser
+
+import "time"
+
+// Reason says in a word or two why something happened. It is stable: metrics
+// use it as a label.
+type Reason string
+
+// Why a breaker changed its state.
+const (
+	ReasonRate        Reason = "rate"           // closed -> open: the bad share reached FailureRate
+	ReasonRun         Reason = "run"            // closed -> open: Consecutive bad calls in a row
+	ReasonToldToWait  Reason = "told to wait"   // the dependency named a time; also a reason of refusal
+	ReasonTrialFailed Reason = "trial failed"   // half-open -> open: a bad trial
+	ReasonTrialsGood  Reason = "trials good"    // half-open -> closed
+	ReasonTime        Reason = "open time over" // open -> half-open
+	ReasonEarly       Reason = "early"          // open -> half-open ahead of time, by TryNow
+	ReasonIsolated    Reason = "isolated"       // by an operator; also a reason of refusal
+	ReasonHeldClosed  Reason = "held closed"    // by an operator
+	ReasonReleased    Reason = "released"       // an override was taken back; also a reason of refusal: the caller was released on a trip
+	ReasonExpired     Reason = "expired"        // an override reached its end
+	ReasonReset       Reason = "reset"          // by an operator
+	ReasonTripped     Reason = "tripped"        // by TripFor
+)
+
+// Why a call was refused, besides ReasonToldToWait, ReasonIsolated and
+// ReasonReleased.
+const (
+	ReasonOpen       Reason = "open"        // the open time is not over
+	ReasonTrialSlots Reason = "trial slots" // half-open, and as many trials run as may
+	ReasonRamp       Reason = "ramp"        // just reclosed, and as many calls run as may
+)
+
+// RefusalReasons lists every reason a call can be refused for.
+func RefusalReasons() []Reason {
+	return []Reason{ReasonOpen, ReasonToldToWait, ReasonTrialSlots, ReasonIsolated, ReasonRamp, ReasonReleased}
+}
+
+// Counts are the numbers that a verdict rests on.
+type Counts struct {
+	Good   uint64 // calls in the window that ended well and in time
+	Failed uint64 // calls in the window that failed
+	Slow   uint64 // calls in the window not answered within SlowCall, and not failed before
+	Run    int    // length of the running row of bad calls
+}
+
+// Bad is Failed + Slow.
+func (c Counts) Bad() uint64 { return c.Failed + c.Slow }
+
+// Judged is Good + Bad.
+func (c Counts) Judged() uint64 { return c.Good + c.Failed + c.Slow }
+
+// Transition is one change of a breaker's state. From is the To of the
+// transition before it, and the last To is the breaker's State.
+type Transition struct {
+	Seq       uint64        // 1, 2, 3, ... for each breaker, without gaps
+	Name      string        // the breaker's name
+	From, To  State         // what it was and is; both HeldClosed if only the automatic state changed
+	Automatic State         // what the rules say after the change, whatever an operator set
+	At        time.Time     // when the change was due, not when somebody noticed
+	Reason    Reason        // why
+	Counts    Counts        // the numbers that decided, taken before they were reset
+	OpenFor   time.Duration // to Open: how long
+	Step      int           // to Open: how often the open time has been doubled
+	Cause     error         // to Open: the last failure seen; may be nil
+	By, Note  string        // an operator's act: who, and the reason given
+}

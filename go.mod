@@ -1,0 +1,3 @@
+module github.com/recloser-go/recloser
+
+go 1.25

@@ -1,0 +1,85 @@
+package recloser
+
+import "time"
+
+// Stats is what a breaker knows at one moment. The numbers are read one after
+// the other, so under load they may differ by the calls of that instant.
+type Stats struct {
+	Name      string
+	State     State // as State returns it
+	Automatic State // what the rules say, whatever an operator set
+	Reason    Reason
+	Since     time.Time     // when the state began
+	Until     time.Time     // when an open time or an override ends; zero if there is no end
+	OpenFor   time.Duration // length of the running or last open time; 0 before the first
+	Step      int           // how often the open time has been doubled
+	Cause     error         // the last failure seen; may be nil
+	Override  *Override     // what an operator set; nil if nothing
+	Seq       uint64        // of the last transition; 0 before the first
+
+	Window   Counts        // the calls that a verdict would rest on
+	MinCalls int           // how many it takes; see BadRatio
+	SlowCall time.Duration // the limit in force; Off if the slow rule is off
+	Ramping  bool          // closed, in the slow start
+	InFlight int           // calls that run, whatever admitted them
+	Overdue  int           // those of them that are past SlowCall and not answered
+
+	Success, Failed, Slow, Ignored uint64            // calls that ended, since the start; Slow ended well, but late
+	Late                           uint64            // those of them whose period was over when they ended
+	Refused                        map[Reason]uint64 // by reason, every one of RefusalReasons
+	Transitions                    map[TransitionKey]uint64
+	Latency                        Histogram // of calls that ended and were not ignored, to their answer
+}
+
+// BadRatio returns the share of bad calls in the window, and false while it
+// holds fewer than MinCalls.
+func (s Stats) BadRatio() (float64, bool) {
+	if s.Window.Judged() == 0 || s.Window.Judged() < uint64(s.MinCalls) { //nolint:gosec // positive
+		return 0, false
+	}
+	return float64(s.Window.Bad()) / float64(s.Window.Judged()), true
+}
+
+// TransitionKey names a kind of transition.
+type TransitionKey struct {
+	To     State
+	Reason Reason
+}
+
+// TransitionKeys lists every kind of transition there can be.
+func TransitionKeys() []TransitionKey {
+	return []TransitionKey{
+		{Open, ReasonRate}, {Open, ReasonRun}, {Open, ReasonToldToWait}, {Open, ReasonTrialFailed}, {Open, ReasonTripped}, {Open, ReasonReleased}, {Open, ReasonExpired},
+		{HalfOpen, ReasonTime}, {HalfOpen, ReasonEarly}, {HalfOpen, ReasonReleased}, {HalfOpen, ReasonExpired},
+		{Closed, ReasonTrialsGood}, {Closed, ReasonReset}, {Closed, ReasonReleased}, {Closed, ReasonExpired},
+		{Isolated, ReasonIsolated}, {HeldClosed, ReasonHeldClosed},
+	}
+}
+
+// Override is what an operator set by Isolate or HoldClosed.
+type Override struct {
+	State State // Isolated or HeldClosed
+	By    string
+	Why   string
+	Since time.Time
+	Until time.Time // zero: no end
+}
+
+// Histogram counts durations. Counts[i] holds those of at most Bounds[i] and
+// above Bounds[i-1]; the last of Counts, which has no bound, all longer ones.
+type Histogram struct {
+	Bounds []time.Duration
+	Counts []uint64
+	// Sum is estimated from the buckets, each call at its bucket's middle: an
+	// exact one would cost every call another write. It is within a third.
+	Sum time.Duration
+}
+
+// Count is the number of durations.
+func (h Histogram) Count() uint64 {
+	var n uint64
+	for _, c := range h.Counts {
+		n += c
+	}
+	return n
+}
