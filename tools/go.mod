@@ -1,0 +1,3 @@
+module github.com/recloser-go/recloser/tools
+
+go 1.26
