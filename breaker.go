@@ -1,0 +1,211 @@
+package recloser
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A Breaker stands in front of one dependency and stops calling it while it is
+// down or slow. Make one with New; all methods are safe for concurrent use.
+//
+// While closed a call takes no lock and allocates nothing. A Breaker starts no
+// goroutine and no timer, except that listeners are called on a goroutine of
+// their own when the state changes; so it needs no Close.
+type Breaker struct {
+	rules
+	base   time.Time     // the clock counts nanoseconds from here
+	ticks  *atomic.Int64 // stands in for the clock if not nil
+	random func() float64
+
+	cur     atomic.Pointer[period]   // what the rules say, or the isolation
+	hold    atomic.Pointer[override] // set while held closed
+	refused [refusalKinds]atomic.Uint64
+	adrift  atomic.Int64 // running calls that no ring counts any more, see ring
+	good    histogram    // calls that ended well and in time, in the period that admitted them
+	rest    histogram    // all other calls that were not ignored
+
+	mu  sync.Mutex // guards everything below, and the parts of a period that say so
+	log eventLog
+	totals
+	step         int           // how often the open time has been doubled
+	tripped      bool          // there was a trip that is not forgotten: the step counts
+	openFor      time.Duration // length of the last open time
+	cause        error         // the last failure seen
+	longest      int64         // the longest good call of the last closed period
+	leases       int           // how often in a row a trial ran out its lease
+	slowestTrial int64         // of the last half-open
+	last         Transition
+}
+
+// New returns a closed breaker with the settings of cfg, or an error that
+// names every setting that is wrong.
+func New(cfg Config) (*Breaker, error) {
+	return newBreaker(cfg, nil)
+}
+
+func newBreaker(cfg Config, ticks *atomic.Int64) (*Breaker, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	b := &Breaker{rules: newRules(cfg.WithDefaults()), base: time.Now(), ticks: ticks, random: rand.Float64}
+	now := b.now()
+	b.cur.Store(b.newPeriod(Closed, now, never, ""))
+	b.cur.Load().due.Store(now) // the first look works out what is due
+	return b, nil
+}
+
+// Do runs fn if the breaker lets it through, and books how it ended. The error
+// is fn's own, or an *OpenError if the call was refused or released on a trip,
+// or ctx's error if ctx was done before. fn gets ctx, or one derived from it
+// if Config.CancelOnTrip is set. If fn panics or calls runtime.Goexit, the call
+// failed, and the panic goes on.
+func (b *Breaker) Do(ctx context.Context, fn func(context.Context) error) error {
+	c, err := b.admit(ctx, b.now())
+	if err != nil {
+		return err
+	}
+	if b.CancelOnTrip {
+		return b.doReleasable(ctx, &c, fn)
+	}
+	returned := false
+	defer func() {
+		if !returned { // a panic, or runtime.Goexit
+			b.finish(&c, b.now(), ending{outcome: Failure, err: errPanicked})
+		}
+	}()
+	err = fn(ctx)
+	returned = true
+	if err != nil {
+		now := b.now()
+		b.finish(&c, now, b.classify(ctx, c.start, now, err))
+		return err
+	}
+	b.succeed(&c, b.now())
+	return nil
+}
+
+// Do is Breaker.Do for a function that returns a value.
+func Do[T any](ctx context.Context, b *Breaker, fn func(context.Context) (T, error)) (T, error) {
+	var value T
+	err := b.Do(ctx, func(ctx context.Context) (err error) {
+		value, err = fn(ctx)
+		return err
+	})
+	return value, err
+}
+
+// Allow asks for one call that the caller makes itself. If the error is nil,
+// the call may be made, and its end must be reported by exactly one of Done,
+// End and Cancel. Otherwise the call must not be made: the error is an
+// *OpenError, or ctx's error if ctx was done.
+func (b *Breaker) Allow(ctx context.Context) (Permit, error) {
+	c, err := b.admit(ctx, b.now())
+	if err != nil {
+		return Permit{}, err
+	}
+	return Permit{b: b, ctx: ctx, call: c}, nil
+}
+
+// call is an admitted call on its way.
+type call struct {
+	period   *period
+	start    int64
+	answered int64 // when; 0: not yet
+	trial    int   // its number among the trials of the period
+	kind     callKind
+	judged   bool // it was bad while it ran
+}
+
+type callKind uint8
+
+const (
+	tracked  callKind = iota // counted in the ring of its closed period
+	onTrial                  // a trial of its half-open period
+	unjudged                 // let through although the rules said no: statistics only
+)
+
+// admit decides whether a call that comes at now may run.
+func (b *Breaker) admit(ctx context.Context, now int64) (call, error) {
+	if err := ctx.Err(); err != nil {
+		return call{}, err
+	}
+	for {
+		p := b.cur.Load()
+		if now >= p.due.Load() {
+			p = b.look(now)
+		}
+		if p.state == Closed && p.ramp.Load() == nil {
+			if p.running.enter(now) {
+				return call{period: p, start: now}, nil
+			}
+			now = b.now() // we were held up since we read the clock, and the slice is closed, or the period over
+			b.look(now)
+			continue
+		}
+		if c, ok := b.admitSome(p, now); ok {
+			return c, nil
+		}
+		if b.hold.Load() != nil {
+			b.adrift.Add(1)
+			return call{period: p, start: now, kind: unjudged}, nil
+		}
+		b.refused[p.refusalKind].Add(1)
+		return call{}, p.refusal
+	}
+}
+
+// succeed books a good end at now. This is the whole of the closed path's
+// second half: all that is not plain goes to finish.
+func (b *Breaker) succeed(c *call, now int64) {
+	p, took := c.period, now-c.start
+	if c.kind != tracked || now >= p.due.Load() || p.busy.Load() || took >= b.slowAfter || b.cur.Load() != p || !p.running.leave(c.start) {
+		b.finish(c, now, ending{outcome: Success})
+		return
+	}
+	b.good.add(took)
+	p.sawGood(c.start, now)
+}
+
+// now reads the breaker's clock: nanoseconds since it was made.
+func (b *Breaker) now() int64 {
+	if b.ticks != nil {
+		return b.ticks.Load()
+	}
+	return int64(time.Since(b.base))
+}
+
+// look performs what is due and returns the period that is current then.
+func (b *Breaker) look(now int64) *period {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.settle(now)
+	return b.cur.Load()
+}
+
+// Check performs what is due: calls that ran past SlowCall, ends of open times
+// and of overrides. Every call to the breaker does so too; a ticker that calls
+// Check makes changes come in time where there is little traffic.
+func (b *Breaker) Check() {
+	if now := b.now(); now >= b.cur.Load().due.Load() {
+		b.look(now)
+	}
+}
+
+// State returns the state at this moment.
+func (b *Breaker) State() State {
+	b.Check()
+	p := b.cur.Load()
+	if b.hold.Load() != nil {
+		return HeldClosed
+	}
+	return p.state
+}
+
+// Name returns the name given in Config.
+func (b *Breaker) Name() string { return b.rules.Name }
+
+// Config returns the settings in force, with every default filled in.
+func (b *Breaker) Config() Config { return b.rules.Config }

@@ -1,0 +1,195 @@
+package recloser
+
+import (
+	"fmt"
+	"math"
+	"time"
+)
+
+// run is a row of bad calls with no good end since. The breaker's lock guards it.
+type run struct {
+	length      int
+	first, last int64  // admissions
+	at          int64  // when the last one was judged
+	bad, of     uint64 // the window before the run, callers who gave up included
+}
+
+// slowError is the failure of a call that is past SlowCall.
+type slowError struct{ limit time.Duration }
+
+func (e slowError) Error() string { return fmt.Sprintf("no answer within %s", short(e.limit)) }
+
+// sawGood notes a good call. Most calls only compare.
+func (p *period) sawGood(start, end int64) {
+	if start > p.goodStart.Load()+coarse {
+		raise(&p.goodStart, start)
+	}
+	if end > p.goodEnd.Load()+coarse {
+		raise(&p.goodEnd, end)
+	}
+	if end-start > p.longest.Load() {
+		raise(&p.longest, end-start)
+	}
+}
+
+// nextExpiry returns when calls of the ring will be past their time. With none
+// in it, that is the moment for calls which come from now on.
+func (p *period) nextExpiry(r *rules, now int64) int64 {
+	start, ok := p.running.oldest()
+	if !ok {
+		start = now >> r.shift << r.shift
+	}
+	return start + 1<<r.shift + r.horizon
+}
+
+// expire takes the calls of the oldest slice out of the ring; the slow rule
+// judges them bad.
+func (b *Breaker) expire(p *period, at, _ int64) {
+	start := at - 1<<b.shift - b.horizon
+	n := p.running.expire(start)
+	b.adrift.Add(n)
+	if b.slow == 0 || n == 0 {
+		return
+	}
+	p.overdue += n
+	b.cause = slowError{b.SlowCall}
+	b.badCalls(p, at, start, n, false)
+}
+
+// badCalls books n bad calls, admitted at admitted and judged at at, and asks
+// the rules.
+func (b *Breaker) badCalls(p *period, at, admitted, n int64, failed bool) {
+	p.throttled = 0
+	if admitted >= p.goodStart.Load() { // else it began before a call that was good
+		b.extendRun(p, at, admitted, n)
+	}
+	p.window.book(admitted, uint32(n), failed) //nolint:gosec // 24 bits
+	b.mind(p, at)
+}
+
+func (b *Breaker) extendRun(p *period, at, admitted, n int64) {
+	r := &p.run
+	if r.length > 0 && at-r.at >= runPause {
+		*r = run{}
+	}
+	if r.length == 0 {
+		before := p.window.sum(&b.rules, at, b.good.total())
+		*r = run{first: admitted, last: admitted, bad: before.bad() + before.gaveUp, of: before.judged() + before.gaveUp}
+	}
+	r.length += int(n)
+	r.first, r.last, r.at = min(r.first, admitted), max(r.last, admitted), at
+}
+
+// mind asks the rules and opens the breaker if they say so.
+func (b *Breaker) mind(p *period, at int64) {
+	p.ruledAt = at
+	w := p.window.sum(&b.rules, at, b.good.total())
+	if reason := b.verdict(p, &w, at); reason != "" {
+		b.trip(at, b.stepAfterClosed(p, at), reason, Transition{Counts: w.counts(p)})
+		return
+	}
+	b.attend(p, at)
+}
+
+// attend sets whether the next good end must ask the rules: it may break a
+// run, or be the one that the rate rule was short of.
+func (b *Breaker) attend(p *period, at int64) {
+	w := p.window.sum(&b.rules, at, b.good.total())
+	p.busy.Store(p.run.length > 0 || p.throttled > 0 || p.ramp.Load() != nil || b.rateReached(&w, 0))
+}
+
+func (w *sums) counts(p *period) Counts {
+	return Counts{Good: w.good, Failed: w.failed, Slow: w.slow, Run: p.run.length}
+}
+
+// verdict returns the reason to trip at at, or "".
+func (b *Breaker) verdict(p *period, w *sums, at int64) Reason {
+	if w.judged() >= uint64(b.MinCalls) && b.spreadOver(p, w.first, w.last, at) && b.rateReached(w, b.undecided(p, w.last)) { //nolint:gosec // positive
+		return ReasonRate
+	}
+	r := &p.run
+	if b.Consecutive <= 0 || r.length == 0 {
+		return ""
+	}
+	if rp := p.ramp.Load(); rp != nil && rp.condemned(b, p) && p.running.calls() == 0 {
+		return ReasonRun
+	}
+	if r.length >= b.Consecutive && b.spreadOver(p, r.first, r.last, at) && b.improbable(r) && b.undecided(p, r.last) <= int64(r.length) {
+		return ReasonRun
+	}
+	return ""
+}
+
+// rateReached reports whether the bad share reaches the limit, with the
+// undecided calls taken for good.
+func (b *Breaker) rateReached(w *sums, undecided int64) bool {
+	return b.ratePPM > 0 && w.bad() > 0 && w.bad()*1e6 >= b.ratePPM*(w.judged()+uint64(undecided)) //nolint:gosec // a count
+}
+
+// spreadOver reports whether bad calls admitted from first to last are more
+// than one burst. A call that is overdue and still not answered shows that the
+// trouble goes on.
+func (b *Breaker) spreadOver(p *period, first, last, at int64) bool {
+	if p.overdue > 0 {
+		last = max(last, at-b.slow)
+	}
+	return last-first >= b.spread
+}
+
+// undecided returns how many calls admitted before last are still running.
+// Where errors come faster than answers, the first ends after a start or a
+// pause are all bad: without these calls the rules would judge by them alone.
+// Like Spread, and switched off with it, this asks for more than a burst.
+func (b *Breaker) undecided(p *period, last int64) int64 {
+	if b.spread == 0 {
+		return 0
+	}
+	return p.running.admittedBefore(last)
+}
+
+// improbable reports whether a run of that length is no accident, given how
+// many calls were bad before it.
+func (b *Breaker) improbable(r *run) bool {
+	if b.ratePPM == 0 || r.of < uint64(b.MinCalls) { //nolint:gosec // positive
+		return true
+	}
+	f := float64(r.bad) / float64(r.of)
+	return math.Pow(f, float64(r.length)) <= 1e-7
+}
+
+// nextVerdict returns the moment at which the rules will say otherwise with no
+// further call: an overdue call has gone on for long enough, see spreadOver.
+func (p *period) nextVerdict(r *rules) int64 {
+	if p.overdue == 0 || r.spread == 0 {
+		return never
+	}
+	at := int64(never)
+	for _, first := range [...]int64{p.run.first, p.window.firstBad()} {
+		if t := first + r.spread + r.slow; t > p.ruledAt {
+			at = min(at, t)
+		}
+	}
+	return at
+}
+
+func (b *Breaker) verdictDue(p *period, at, _ int64) { b.mind(p, at) }
+
+// stepAfterClosed returns the step of a trip out of the closed period p.
+func (b *Breaker) stepAfterClosed(p *period, at int64) int {
+	good := b.goodIn(p)
+	switch {
+	case !b.tripped || b.calm(p, at):
+		return 0
+	case good < uint64(b.MinCalls): //nolint:gosec // positive
+		return b.stepUp(b.step)
+	}
+	return max(b.step-1, 0)
+}
+
+// calm reports whether the steps are forgotten at at.
+func (b *Breaker) calm(p *period, at int64) bool {
+	return p.state == Closed && at-p.since >= int64(b.ResetAfter) && b.goodIn(p) > 0
+}
+
+// goodIn returns how many calls were good in the closed period p.
+func (b *Breaker) goodIn(p *period) uint64 { return b.good.total() - p.goodBefore }

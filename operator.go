@@ -1,0 +1,139 @@
+package recloser
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// override is what an operator set.
+type override struct {
+	by, why      string
+	since, until int64
+}
+
+// ErrIsolated is what TripFor returns for an isolated breaker.
+var ErrIsolated = errors.New("recloser: isolated by an operator; release it first")
+
+// Isolate refuses all calls, with no trials, until the given time or until
+// Release; the zero time means no end. Calls that run go on. It replaces an
+// override there is. by and why are kept for people. A time that has passed is
+// an error, and changes nothing.
+func (b *Breaker) Isolate(by, why string, until time.Time) error {
+	return b.set(by, why, until, func(o *override) {
+		b.hold.Store(nil)
+		p := b.newPeriod(Isolated, o.since, o.until, ReasonIsolated)
+		p.override = o
+		b.enter(p, o.since, Transition{Reason: ReasonIsolated, By: by, Note: why})
+	})
+}
+
+// HoldClosed lets all calls pass until the given time or until Release; the
+// zero time means no end. The rules go on, and what they say is shown as the
+// automatic state; trials that run get no verdict. It replaces an override
+// there is. A time that has passed is an error, and changes nothing.
+func (b *Breaker) HoldClosed(by, why string, until time.Time) error {
+	return b.set(by, why, until, func(o *override) {
+		p := b.cur.Load()
+		if p.state == Isolated || p.state == HalfOpen {
+			p = b.newPeriod(HalfOpen, o.since, never, ReasonHeldClosed)
+		}
+		b.hold.Store(o)
+		t := Transition{Reason: ReasonHeldClosed, By: by, Note: why}
+		if p != b.cur.Load() {
+			b.enter(p, o.since, t)
+			return
+		}
+		b.show(HeldClosed, o.since, t)
+	})
+}
+
+// set checks an override's end and puts it in force.
+func (b *Breaker) set(by, why string, until time.Time, put func(*override)) (err error) {
+	now := b.now()
+	end := b.clockAt(until, now)
+	if end <= now {
+		return fmt.Errorf("recloser: the end %s has passed; give a later one, or the zero time for none", until.Format(time.RFC3339))
+	}
+	b.act(now, func() { put(&override{by: by, why: why, since: now, until: end}) })
+	return nil
+}
+
+// show tells the listeners of a change that leaves the period as it is.
+func (b *Breaker) show(to State, at int64, t Transition) {
+	p := b.cur.Load()
+	t.From, t.To, t.Automatic, t.At = b.log.shown, to, p.state, b.timeAt(at)
+	if to == Open {
+		t.OpenFor, t.Step, t.Cause = time.Duration(p.until-p.since), b.step, b.cause
+	}
+	b.emit(t)
+}
+
+// Release takes an override back: after an isolation trials start, after a hold
+// the automatic state is in force. It reports false if there was no override.
+func (b *Breaker) Release(by, why string) (released bool) {
+	now := b.now()
+	b.act(now, func() {
+		t := Transition{Reason: ReasonReleased, By: by, Note: why}
+		switch {
+		case b.hold.Load() != nil:
+			b.hold.Store(nil)
+			b.show(b.cur.Load().state, now, t)
+		case b.cur.Load().state == Isolated:
+			b.halfOpen(now, ReasonReleased, t)
+		default:
+			return
+		}
+		released = true
+	})
+	return released
+}
+
+func (b *Breaker) endHold(p *period, at, _ int64) {
+	o := b.hold.Load()
+	b.hold.Store(nil)
+	b.show(p.state, at, Transition{Reason: ReasonExpired, By: o.by, Note: o.why})
+}
+
+// Reset closes the breaker with an empty window and forgets the doubling of
+// open times. An override stays; an isolated breaker only forgets.
+func (b *Breaker) Reset(by, why string) {
+	now := b.now()
+	b.act(now, func() {
+		b.step, b.tripped, b.leases = 0, false, 0
+		if b.cur.Load().state != Isolated {
+			b.enter(b.newPeriod(Closed, now, never, ReasonReset), now, Transition{Reason: ReasonReset, By: by, Note: why})
+		}
+	})
+}
+
+// TripFor opens the breaker for d, from 1 ms to 24 h, whatever its state; the
+// doubling of open times stays as it is. An isolated breaker stays isolated:
+// ErrIsolated.
+func (b *Breaker) TripFor(d time.Duration, by, why string) (err error) {
+	if d < time.Millisecond || d > 24*time.Hour {
+		return fmt.Errorf("recloser: cannot trip for %s: must be from 1ms to 24h", d)
+	}
+	now := b.now()
+	b.act(now, func() {
+		if b.cur.Load().state == Isolated {
+			err = ErrIsolated
+			return
+		}
+		b.open(now, now+int64(d), ReasonTripped, Transition{By: by, Note: why})
+	})
+	return err
+}
+
+// TryNow starts trials before the open time is over. It reports false if the
+// rules do not say open. If these trials fail, the open time does not grow.
+func (b *Breaker) TryNow(by, why string) (tried bool) {
+	now := b.now()
+	b.act(now, func() {
+		if b.cur.Load().state == Open {
+			b.halfOpen(now, ReasonEarly, Transition{By: by, Note: why})
+			tried = true
+		}
+	})
+	return tried
+}

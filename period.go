@@ -1,0 +1,215 @@
+package recloser
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+)
+
+// period is one stay in a state. A call reports to the period that admitted
+// it, so a late result cannot decide anything newer, and nothing has to be
+// cleared: the next period is a new object.
+type period struct {
+	state    State // Closed, Open, HalfOpen or Isolated
+	reason   Reason
+	since    int64
+	until    int64 // Open and Isolated: the end, or never
+	early    bool  // HalfOpen: began before the open time was over
+	override *override
+
+	refusal     *OpenError // for every call that is not let through
+	refusalKind int
+	released    context.Context //nolint:containedctx // done once a trip releases the callers; nil without CancelOnTrip
+	release     context.CancelCauseFunc
+
+	due  atomic.Int64 // when something changes by itself; every call compares
+	busy atomic.Bool  // Closed: the next good end matters to a rule
+
+	// Closed. running, the marks and ramp are read without the lock.
+	running    *ring
+	goodStart  atomic.Int64 // start of the good call that started last
+	goodEnd    atomic.Int64 // end of the good call that ended last, also of trials
+	longest    atomic.Int64 // good call
+	ramp       atomic.Pointer[ramp]
+	window     *window
+	run        run
+	overdue    int64  // calls past SlowCall and not answered
+	goodBefore uint64 // good calls of the breaker before the period
+	throttled  int    // calls in a row that were told to wait by a rate limit
+	ruledAt    int64  // when the rules were last asked
+
+	trials // HalfOpen
+}
+
+// newPeriod makes a period that is not yet in force.
+func (b *Breaker) newPeriod(s State, since, until int64, reason Reason) *period {
+	p := &period{state: s, reason: reason, since: since, until: until}
+	p.goodStart.Store(-1)
+	p.goodEnd.Store(-1)
+	if s == Closed {
+		p.running = &ring{shift: b.shift}
+		p.window = &window{}
+		p.goodBefore = b.good.total()
+		p.window.begin(&b.rules, since, p.goodBefore)
+	}
+	if b.CancelOnTrip && (s == Closed || s == HalfOpen) {
+		p.released, p.release = context.WithCancelCause(context.Background())
+	}
+	kinds := map[State]Reason{Open: ReasonOpen, HalfOpen: ReasonTrialSlots, Isolated: ReasonIsolated, Closed: ReasonRamp}
+	kind := kinds[s]
+	if reason == ReasonToldToWait {
+		kind = ReasonToldToWait
+	}
+	p.refusalKind = refusalIndex(kind)
+	p.refusal = b.refusalOf(p, kind)
+	return p
+}
+
+// refusalOf makes the error for callers that p refuses.
+func (b *Breaker) refusalOf(p *period, kind Reason) *OpenError {
+	return &OpenError{
+		Name: b.rules.Name, State: p.state, Reason: kind, Trip: p.reason,
+		Since: b.timeAt(p.since), Until: b.timeAt(p.until), Cause: b.cause,
+		left: func() time.Duration {
+			if p.until == never {
+				return 0
+			}
+			return time.Duration(p.until - b.now())
+		},
+	}
+}
+
+// enter puts p in force at the moment at and tells the listeners. Calls of the
+// period before are adrift from here on.
+func (b *Breaker) enter(p *period, at int64, t Transition) {
+	old := b.cur.Load()
+	b.cur.Store(p)
+	waiting := old.overdue
+	if old.running != nil {
+		n := old.running.seal() // after the store: who comes too late for the seal comes again
+		b.adrift.Add(n)
+		waiting += n
+	}
+	waiting += old.dropTrials(b)
+	if old.state == Closed {
+		b.longest = old.longest.Load()
+	}
+	t.From, t.To, t.Automatic, t.At = b.log.shown, p.state, p.state, b.timeAt(at)
+	held := b.hold.Load() != nil
+	switch {
+	case held:
+		t.To = HeldClosed
+	case p.state == Isolated:
+		t.Automatic = HalfOpen // where a release leads
+	case p.state == Open:
+		t.OpenFor, t.Step, t.Cause = time.Duration(p.until-at), b.step, b.cause
+	}
+	b.emit(t)
+	if p.state == Open && old.release != nil && !held {
+		b.refused[refusalIndex(ReasonReleased)].Add(uint64(waiting)) //nolint:gosec // a count
+		old.release(b.refusalOf(p, ReasonReleased))
+	}
+}
+
+// open ends the current period: calls are refused from at until until.
+func (b *Breaker) open(at, until int64, reason Reason, t Transition) {
+	t.Reason = reason
+	b.openFor = time.Duration(until - at)
+	b.enter(b.newPeriod(Open, at, until, reason), at, t)
+}
+
+// trip opens for as long as the step says.
+func (b *Breaker) trip(at int64, step int, reason Reason, t Transition) {
+	b.step, b.tripped = step, true
+	b.open(at, at+b.openTime(step, b.random()), reason, t)
+}
+
+// halfOpen starts trials.
+func (b *Breaker) halfOpen(at int64, reason Reason, t Transition) {
+	t.Reason = reason
+	p := b.newPeriod(HalfOpen, at, never, reason)
+	p.early = reason == ReasonEarly
+	b.slowestTrial = 0
+	b.enter(p, at, t)
+}
+
+// settle performs everything that is due by now, each thing dated at the
+// moment it was due, and works out when there will be something again.
+func (b *Breaker) settle(now int64) {
+	for {
+		p := b.cur.Load()
+		at, act := b.next(p, now)
+		p.due.Store(at)
+		if at > now {
+			return
+		}
+		act(b, p, at, now)
+	}
+}
+
+// action is something that becomes due at a moment and is done not before.
+type action func(b *Breaker, p *period, at, now int64)
+
+// next returns what p needs first, and when.
+func (b *Breaker) next(p *period, now int64) (at int64, act action) {
+	at = never
+	sooner := func(t int64, a action) {
+		if t < at {
+			at, act = t, a
+		}
+	}
+	if o := b.hold.Load(); o != nil {
+		sooner(o.until, (*Breaker).endHold)
+	}
+	switch p.state {
+	case Open:
+		sooner(p.until, (*Breaker).endOpen)
+	case Isolated:
+		sooner(p.until, (*Breaker).endIsolation)
+	case HalfOpen:
+		sooner(p.nextLease(), (*Breaker).endLease)
+	case Closed:
+		sooner(p.nextExpiry(&b.rules, now), (*Breaker).expire)
+		sooner(p.nextVerdict(&b.rules), (*Breaker).verdictDue)
+		sooner(p.window.rollAt, (*Breaker).rollWindow)
+		if p.ramp.Load() != nil {
+			sooner(p.since+int64(b.Ramp), (*Breaker).endRamp)
+		}
+	case HeldClosed: // no period has it
+	}
+	return at, act
+}
+
+func (b *Breaker) endOpen(_ *period, at, _ int64) { b.halfOpen(at, ReasonTime, Transition{}) }
+
+func (b *Breaker) endIsolation(p *period, at, _ int64) {
+	b.halfOpen(at, ReasonExpired, Transition{By: p.override.by, Note: p.override.why})
+}
+
+func (b *Breaker) rollWindow(p *period, _, now int64) {
+	p.window.roll(&b.rules, now, b.good.total())
+	b.attend(p, now)
+}
+
+// timeAt returns a moment of the breaker's clock as a time; zero for never.
+func (b *Breaker) timeAt(at int64) time.Time {
+	if at == never {
+		return time.Time{}
+	}
+	if b.ticks != nil {
+		return b.base.Add(time.Duration(at))
+	}
+	now := time.Now() // the wall clock may have been set since base
+	return now.Add(time.Duration(at) - now.Sub(b.base))
+}
+
+// clockAt is the reverse of timeAt, as seen at now.
+func (b *Breaker) clockAt(t time.Time, now int64) int64 {
+	switch {
+	case t.IsZero():
+		return never
+	case b.ticks != nil:
+		return int64(t.Sub(b.base))
+	}
+	return now + int64(time.Until(t))
+}

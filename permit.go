@@ -1,0 +1,84 @@
+package recloser
+
+import (
+	"context"
+	"sync/atomic"
+)
+
+// A Permit is one admitted call in the caller's hands, see Breaker.Allow. It
+// must not be copied. Its end is reported once, by Done, End or Cancel;
+// anything reported after that changes nothing. The methods may be called from
+// several goroutines, but Answered not together with the end.
+type Permit struct {
+	b     *Breaker
+	ctx   context.Context //nolint:containedctx // the outcome depends on it
+	call  call
+	ended atomic.Bool
+}
+
+// Answered says that the dependency has begun to answer (HTTP: the response
+// headers are there). The slow rule judges only the time until then, so what
+// follows, a download or a stream, may take as long as it likes. Without it the
+// end of the call is its answer.
+func (p *Permit) Answered() {
+	if p.b != nil && !p.ended.Load() && p.call.answered == 0 {
+		p.b.answer(&p.call, p.b.now())
+	}
+}
+
+// Done ends the call with the error that it gave, judged as Do judges it.
+func (p *Permit) Done(err error) {
+	if !p.end() {
+		return
+	}
+	now := p.b.now()
+	if err == nil && p.call.answered == 0 {
+		p.b.succeed(&p.call, now)
+		return
+	}
+	p.b.finish(&p.call, now, p.b.classify(p.ctx, p.call.start, now, err))
+}
+
+// End ends the call with an outcome that the caller knows best. Default counts
+// as Success.
+func (p *Permit) End(o Outcome) {
+	if !p.end() {
+		return
+	}
+	if o == Default {
+		o = Success
+	}
+	p.b.finish(&p.call, p.b.now(), ending{outcome: o})
+}
+
+// Cancel takes the call back: it never reached the dependency. Nothing is
+// counted, and a trial's slot is free again.
+func (p *Permit) Cancel() {
+	if p.end() {
+		p.b.finish(&p.call, p.b.now(), ending{outcome: Ignored, unmade: true})
+	}
+}
+
+func (p *Permit) end() bool { return p.b != nil && p.ended.CompareAndSwap(false, true) }
+
+// Trial reports whether the call is a trial.
+func (p *Permit) Trial() bool { return p.call.kind == onTrial }
+
+// Released returns a channel that is closed when a trip releases the callers
+// that wait for an answer; nil without Config.CancelOnTrip. Once the call is
+// answered it means nothing.
+func (p *Permit) Released() <-chan struct{} {
+	if p.b == nil || p.call.period.released == nil {
+		return nil
+	}
+	return p.call.period.released.Done()
+}
+
+// ReleasedError returns the *OpenError for a caller that was released, and nil
+// as long as Released is not closed.
+func (p *Permit) ReleasedError() error {
+	if p.b == nil || p.call.period.released == nil {
+		return nil
+	}
+	return context.Cause(p.call.period.released)
+}

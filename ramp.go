@@ -1,0 +1,65 @@
+package recloser
+
+import "time"
+
+// ramp is the slow start of a closed period that follows trials: a server that
+// comes back cold would be knocked over again by full traffic. It limits how
+// many calls run at once. The breaker's lock guards it.
+type ramp struct {
+	limit       int   // calls that may run at once
+	doubled     int   // limit at the last doubling
+	refused     bool  // somebody, since then
+	second      int64 // start of the running second
+	secondLimit int   // limit at its start
+	slowAfter   int64 // a good call slower than that lowers the limit
+}
+
+func newRamp(b *Breaker, at int64) *ramp {
+	slowAfter := int64(time.Second / 2)
+	if b.slow > 0 {
+		slowAfter = b.slow / 4
+	}
+	return &ramp{limit: b.Trials, doubled: b.Trials, second: at, secondLimit: b.Trials, slowAfter: max(slowAfter, 2*b.slowestTrial)}
+}
+
+// takeRamped lets a call in as long as the limit allows it, and nobody while a
+// run is long enough to trip: only the calls on the way can still break it.
+func (b *Breaker) takeRamped(p *period, r *ramp, now int64) (call, bool) {
+	if r.condemned(b, p) || p.running.calls() >= int64(r.limit) {
+		r.refused = true
+		return call{}, false
+	}
+	return call{period: p, start: now}, p.running.enter(now)
+}
+
+// condemned reports whether so many calls in a row were bad that the breaker
+// trips, once the calls on the way are decided.
+func (r *ramp) condemned(b *Breaker, p *period) bool {
+	return b.Consecutive > 0 && p.run.length >= min(b.Consecutive, r.limit)
+}
+
+// good notes a good call and reports whether the slow start is over: the limit
+// has doubled and nobody was refused for it.
+func (r *ramp) good(b *Breaker, now, took int64) (over bool) {
+	if took > r.slowAfter {
+		r.limit = max(r.limit-1, b.Trials)
+		return false
+	}
+	if now-r.second >= int64(time.Second) {
+		r.second, r.secondLimit = now, r.limit
+	}
+	if r.limit < 2*r.secondLimit {
+		r.limit++
+	}
+	if r.limit < 2*r.doubled {
+		return false
+	}
+	over = !r.refused
+	r.doubled, r.refused = r.limit, false
+	return over
+}
+
+func (b *Breaker) endRamp(p *period, at, _ int64) {
+	p.ramp.Store(nil)
+	b.attend(p, at)
+}

@@ -1,0 +1,74 @@
+package recloser_test
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// blocks returns the contents of a Markdown file's code blocks of one language.
+func blocks(t *testing.T, file, language string) []string {
+	t.Helper()
+	var found []string
+	for _, m := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```$").FindAllStringSubmatch(read(t, file), -1) {
+		found = append(found, m[1])
+	}
+	return found
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// What README shows is what Example_readme compiles and runs.
+func TestReadmeShowsTheExample(t *testing.T) {
+	_, rest, begins := strings.Cut(read(t, "example_readme_test.go"), "// README begins\n")
+	example, _, ends := strings.Cut(rest, "\t// README ends\n")
+	if !begins || !ends {
+		t.Fatal("example_readme_test.go has lost its marks")
+	}
+	example = regexp.MustCompile(`(?m)^\t`).ReplaceAllString(example, "")
+
+	got := blocks(t, "README.md", "go")
+	if len(got) != 1 || got[0] != example {
+		t.Errorf("README.md has the go blocks\n%s\nwant one:\n%s", strings.Join(got, "\n"), example)
+	}
+}
+
+func TestReadmeNamesTargetsOfTheMakefile(t *testing.T) {
+	makefile := read(t, "Makefile")
+	named := 0
+	for _, block := range append(blocks(t, "README.md", "sh"), blocks(t, "CONTRIBUTING.md", "sh")...) {
+		for _, m := range regexp.MustCompile(`(?m)^make ([a-z]+)`).FindAllStringSubmatch(block, -1) {
+			named++
+			if !strings.Contains(makefile, "\n"+m[1]+":") {
+				t.Errorf("the Makefile has no target %s", m[1])
+			}
+		}
+	}
+	if named == 0 {
+		t.Error("no make target is named at all")
+	}
+}
+
+// Links in the documents lead to files that are there.
+func TestDocumentsLinkToFiles(t *testing.T) {
+	checked := 0
+	for _, file := range []string{"README.md", "CONTRIBUTING.md"} {
+		for _, m := range regexp.MustCompile(`\]\(([^):#]+)[^):]*\)`).FindAllStringSubmatch(read(t, file), -1) {
+			checked++
+			if _, err := os.Stat(m[1]); err != nil {
+				t.Errorf("%s: %v", file, err)
+			}
+		}
+	}
+	if checked == 0 {
+		t.Error("no link was found")
+	}
+}

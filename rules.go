@@ -1,0 +1,79 @@
+package recloser
+
+import (
+	"math"
+	"math/bits"
+	"time"
+)
+
+// never is later than any time of the clock.
+const never = math.MaxInt64
+
+// coarse is how exactly the start and the end of the latest good call are
+// kept: finer would make every good call write them.
+const coarse = int64(4 * time.Millisecond)
+
+// runPause is how long a run of bad calls may pause before a new one starts.
+const runPause = int64(30 * time.Minute)
+
+// rules are the settings in the form the engine uses.
+type rules struct {
+	Config
+
+	slow      int64  // SlowCall; 0: off
+	slowAfter int64  // a call that took that long is slow; never if off
+	spread    int64  // 0: off
+	ratePPM   uint64 // FailureRate in millionths; 0: off
+	shift     uint8  // of the ring
+	horizon   int64  // a running call leaves the ring that long after its slice ended
+	slice     int64  // the shortest slice of the window
+	oldSlice  int64  // the longest
+	perSlice  uint64 // judged calls it takes to end a slice before it is oldSlice old
+	maxAge    int64  // of a slice that counts
+}
+
+func newRules(c Config) rules {
+	r := rules{Config: c, slowAfter: never, slice: int64(c.Window) / 10}
+	if c.SlowCall > 0 {
+		r.slow, r.slowAfter = int64(c.SlowCall), int64(c.SlowCall)
+	}
+	if c.Spread > 0 {
+		r.spread = int64(c.Spread)
+	}
+	if c.FailureRate > 0 {
+		r.ratePPM = uint64(math.Round(c.FailureRate * 1e6))
+	}
+	// Slices of a power of two cost a shift instead of a division. The ring
+	// holds 32 of them, and a call is out of it after 17 at most.
+	limit := r.slow
+	if limit == 0 {
+		limit = int64(2 * time.Second) // nobody judges these; the ring tells only who is on the way
+	}
+	r.shift = uint8(bits.Len64(uint64(limit)/8) - 1) //nolint:gosec // below 64
+	r.horizon = limit
+	r.perSlice = uint64(c.MinCalls+9) / 10 //nolint:gosec // positive
+	r.maxAge = max(int64(maxWindowAge), int64(c.Window)+r.slice)
+	r.oldSlice = max(int64(maxWindowAge)/10, r.slice)
+	return r
+}
+
+// openTime returns how long an opening with this step lasts, for a random
+// number from [0, 1).
+func (r *rules) openTime(step int, random float64) int64 {
+	longest := int64(r.MaxOpenFor)
+	d := min(int64(r.OpenFor)<<step, longest)
+	if r.Jitter <= 0 {
+		return d
+	}
+	low := float64(d) * (1 - r.Jitter)
+	high := min(float64(d)*(1+r.Jitter), float64(longest))
+	return int64(low + random*(high-low))
+}
+
+// stepUp returns the next step, as long as a step makes the open time longer.
+func (r *rules) stepUp(step int) int {
+	if int64(r.OpenFor)<<step < int64(r.MaxOpenFor) {
+		return step + 1
+	}
+	return step
+}

@@ -1,0 +1,112 @@
+package recloser
+
+import "sync/atomic"
+
+// ring counts the running calls of a closed period by the time they were
+// admitted, in slices of a sixteenth to an eighth of SlowCall, so that calls
+// can be judged while they run. A call that is still in its slice when the
+// slice expires is taken out of the ring (it is adrift then); it learns so when
+// it tries to leave.
+//
+// A word is generation<<25 | sealed<<24 | calls. The generation tells the
+// slices apart that share a word, so a call from long ago never touches the
+// count of a new one.
+type ring struct {
+	shift uint8 // a slice lasts 1<<shift ns
+	words [ringSlices]atomic.Uint64
+}
+
+const (
+	ringSlices  = 32
+	ringBits    = 5
+	callBits    = 24
+	sealed      = 1 << callBits
+	callMask    = sealed - 1
+	roundSealed = ^uint64(callMask) // a generation that never comes
+)
+
+// enter counts a call admitted at now, and reports false if its slice is sealed.
+func (r *ring) enter(now int64) bool {
+	slice := uint64(now) >> r.shift //nolint:gosec // never negative
+	word, round := &r.words[slice%ringSlices], slice>>ringBits
+	for {
+		w := word.Load()
+		next := w + 1
+		if had := w >> (callBits + 1); had != round || w&sealed != 0 {
+			if had >= round || w&callMask != 0 {
+				return false
+			}
+			next = round<<(callBits+1) | 1
+		}
+		if word.CompareAndSwap(w, next) {
+			return true
+		}
+	}
+}
+
+// leave takes out a call admitted at start, and reports false if it is adrift.
+func (r *ring) leave(start int64) bool {
+	slice := uint64(start) >> r.shift //nolint:gosec // never negative
+	word, round := &r.words[slice%ringSlices], slice>>ringBits
+	for {
+		w := word.Load()
+		if w>>(callBits+1) != round || w&sealed != 0 || w&callMask == 0 {
+			return false
+		}
+		if word.CompareAndSwap(w, w-1) {
+			return true
+		}
+	}
+}
+
+// oldest returns when the oldest slice that has calls began, and false if none has.
+func (r *ring) oldest() (start int64, ok bool) {
+	var first uint64
+	for i := range uint64(ringSlices) {
+		w := r.words[i].Load()
+		if w&callMask == 0 {
+			continue
+		}
+		if slice := w>>(callBits+1)<<ringBits | i; !ok || slice < first {
+			first, ok = slice, true
+		}
+	}
+	return int64(first << r.shift), ok //nolint:gosec // was a time
+}
+
+// expire seals the slice that began at start and returns how many calls it
+// still had.
+func (r *ring) expire(start int64) int64 {
+	slice := uint64(start) >> r.shift //nolint:gosec // never negative
+	word, round := &r.words[slice%ringSlices], slice>>ringBits
+	return int64(word.Swap(round<<(callBits+1)|sealed) & callMask) //nolint:gosec // 24 bits
+}
+
+// seal closes the ring for good and returns how many calls it still had.
+func (r *ring) seal() (calls int64) {
+	for i := range r.words {
+		calls += int64(r.words[i].Swap(roundSealed) & callMask) //nolint:gosec // 24 bits
+	}
+	return calls
+}
+
+// admittedBefore returns how many running calls were admitted in slices before
+// the one of t.
+func (r *ring) admittedBefore(t int64) (calls int64) {
+	limit := uint64(t) >> r.shift //nolint:gosec // never negative
+	for i := range uint64(ringSlices) {
+		w := r.words[i].Load()
+		if w>>(callBits+1)<<ringBits|i < limit {
+			calls += int64(w & callMask) //nolint:gosec // 24 bits
+		}
+	}
+	return calls
+}
+
+// calls returns how many calls run.
+func (r *ring) calls() (n int64) {
+	for i := range r.words {
+		n += int64(r.words[i].Load() & callMask) //nolint:gosec // 24 bits
+	}
+	return n
+}

@@ -1,0 +1,96 @@
+package recloser
+
+// window holds the judged calls of a closed period: the running slice and ten
+// full ones. Good calls are not counted here: each slice remembers how many
+// the breaker had booked when it began. The breaker's lock guards it.
+type window struct {
+	slices [11]slice
+	head   int   // the running one
+	used   int   // how many are
+	rollAt int64 // when to look whether the running one may end
+}
+
+type slice struct {
+	start        int64
+	good         uint64 // booked by the breaker before the slice began
+	failed, slow uint32
+	gaveUp       uint32 // callers who gave up: for the run rule only
+	first, last  int64  // admission of the first and the last bad call
+}
+
+// sums are the counts of the window as one.
+type sums struct {
+	good, failed, slow, gaveUp uint64
+	first, last                int64
+}
+
+func (s *sums) bad() uint64    { return s.failed + s.slow }
+func (s *sums) judged() uint64 { return s.good + s.failed + s.slow }
+
+// begin starts a new slice at now. good is the breaker's count of good calls.
+func (w *window) begin(r *rules, now int64, good uint64) {
+	if w.used > 0 {
+		w.head = (w.head + 1) % len(w.slices)
+	}
+	w.used = min(w.used+1, len(w.slices))
+	w.slices[w.head] = slice{start: now, good: good}
+	w.rollAt = now + r.slice
+}
+
+// roll starts a new slice if the running one is long and full enough, or too
+// old, and else says when to look again.
+func (w *window) roll(r *rules, now int64, good uint64) {
+	s := &w.slices[w.head]
+	judged := good - s.good + uint64(s.failed) + uint64(s.slow)
+	if judged >= r.perSlice || now-s.start >= r.oldSlice {
+		w.begin(r, now, good)
+		return
+	}
+	w.rollAt = min(now+r.slice/8, s.start+r.oldSlice)
+}
+
+// book adds n bad calls admitted at admitted to the running slice.
+func (w *window) book(admitted int64, n uint32, failed bool) {
+	s := &w.slices[w.head]
+	if s.failed+s.slow == 0 {
+		s.first, s.last = admitted, admitted
+	}
+	s.first, s.last = min(s.first, admitted), max(s.last, admitted)
+	if failed {
+		s.failed += n
+	} else {
+		s.slow += n
+	}
+}
+
+// sum adds up the slices that are not too old at now.
+func (w *window) sum(r *rules, now int64, good uint64) (t sums) {
+	for i := range w.used {
+		s := &w.slices[(w.head-i+len(w.slices))%len(w.slices)]
+		if s.start < now-r.maxAge {
+			break
+		}
+		t.good = good - s.good
+		if s.failed+s.slow > 0 {
+			if t.bad() == 0 {
+				t.first, t.last = s.first, s.last
+			}
+			t.first, t.last = min(t.first, s.first), max(t.last, s.last)
+		}
+		t.failed += uint64(s.failed)
+		t.slow += uint64(s.slow)
+		t.gaveUp += uint64(s.gaveUp)
+	}
+	return t
+}
+
+// firstBad returns the earliest admission of a bad call.
+func (w *window) firstBad() int64 {
+	first := int64(never / 2)
+	for i := range w.used {
+		if s := &w.slices[i]; s.failed+s.slow > 0 {
+			first = min(first, s.first)
+		}
+	}
+	return first
+}
