@@ -63,8 +63,8 @@ func newBreaker(cfg Config, ticks *atomic.Int64) (*Breaker, error) {
 // if Config.CancelOnTrip is set. If fn panics or calls runtime.Goexit, the call
 // failed, and the panic goes on.
 func (b *Breaker) Do(ctx context.Context, fn func(context.Context) error) error {
-	c, err := b.admit(ctx, b.now())
-	if err != nil {
+	var c call
+	if err := b.admit(ctx, b.now(), &c); err != nil {
 		return err
 	}
 	if b.CancelOnTrip {
@@ -76,7 +76,7 @@ func (b *Breaker) Do(ctx context.Context, fn func(context.Context) error) error 
 			b.finish(&c, b.now(), ending{outcome: Failure, err: errPanicked})
 		}
 	}()
-	err = fn(ctx)
+	err := fn(ctx)
 	returned = true
 	if err != nil {
 		now := b.now()
@@ -101,21 +101,22 @@ func Do[T any](ctx context.Context, b *Breaker, fn func(context.Context) (T, err
 // the call may be made, and its end must be reported by exactly one of Done,
 // End and Cancel. Otherwise the call must not be made: the error is an
 // *OpenError, or ctx's error if ctx was done.
-func (b *Breaker) Allow(ctx context.Context) (Permit, error) {
-	c, err := b.admit(ctx, b.now())
-	if err != nil {
-		return Permit{}, err
+func (b *Breaker) Allow(ctx context.Context) (p Permit, err error) {
+	if err = b.admit(ctx, b.now(), &p.call); err == nil {
+		p.b, p.ctx = b, ctx
 	}
-	return Permit{b: b, ctx: ctx, call: c}, nil
+	return // p must not be copied
 }
 
 // call is an admitted call on its way.
 type call struct {
 	period   *period
-	start    int64
+	start    int64 // when it was admitted
+	clock    int64 // when the slow clock started: at start, or when the request was sent
 	answered int64 // when; 0: not yet
 	trial    int   // its number among the trials of the period
 	kind     callKind
+	sending  bool // the slow clock stands still, see Permit.Sending
 	judged   bool // it was bad while it ran
 }
 
@@ -127,10 +128,13 @@ const (
 	unjudged                 // let through although the rules said no: statistics only
 )
 
-// admit decides whether a call that comes at now may run.
-func (b *Breaker) admit(ctx context.Context, now int64) (call, error) {
+// begin notes which period admitted the call, and when.
+func (c *call) begin(p *period, now int64) { c.period, c.start, c.clock = p, now, now }
+
+// admit decides whether a call that comes at now may run, and fills in c.
+func (b *Breaker) admit(ctx context.Context, now int64, c *call) error {
 	if err := ctx.Err(); err != nil {
-		return call{}, err
+		return err
 	}
 	for {
 		p := b.cur.Load()
@@ -139,29 +143,32 @@ func (b *Breaker) admit(ctx context.Context, now int64) (call, error) {
 		}
 		if p.state == Closed && p.ramp.Load() == nil {
 			if p.running.enter(now) {
-				return call{period: p, start: now}, nil
+				c.begin(p, now)
+				return nil
 			}
 			now = b.now() // we were held up since we read the clock, and the slice is closed, or the period over
 			b.look(now)
 			continue
 		}
-		if c, ok := b.admitSome(p, now); ok {
-			return c, nil
+		if b.admitSome(p, now, c) {
+			return nil
 		}
 		if b.hold.Load() != nil {
 			b.adrift.Add(1)
-			return call{period: p, start: now, kind: unjudged}, nil
+			c.begin(p, now)
+			c.kind = unjudged
+			return nil
 		}
 		b.refused[p.refusalKind].Add(1)
-		return call{}, p.refusal
+		return p.refusal
 	}
 }
 
 // succeed books a good end at now. This is the whole of the closed path's
 // second half: all that is not plain goes to finish.
 func (b *Breaker) succeed(c *call, now int64) {
-	p, took := c.period, now-c.start
-	if c.kind != tracked || now >= p.due.Load() || p.busy.Load() || took >= b.slowAfter || b.cur.Load() != p || !p.running.leave(c.start) {
+	p, took := c.period, now-c.clock
+	if c.kind != tracked || now >= p.due.Load() || p.busy.Load() || took >= b.slowAfter || b.cur.Load() != p || !p.running.leave(c.clock) {
 		b.finish(c, now, ending{outcome: Success})
 		return
 	}

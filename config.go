@@ -30,7 +30,8 @@ type Config struct {
 	Consecutive int
 	// Spread is the time over which the bad calls that trip must have been
 	// admitted: one burst of siblings is one event, not five. Default 0.3 s, but
-	// off if Consecutive is set and Spread is not. 1 ms to 1 min, or off.
+	// off if Consecutive is set (also to off) and Spread is not. 1 ms to 1 min,
+	// or off.
 	Spread time.Duration
 	// SlowCall is the time within which a call must be answered; a call that
 	// is not is bad from that moment on, even if it ends well later (its caller
@@ -82,7 +83,7 @@ const (
 // replaced by its default, every field that is off set to Off (CancelOnTrip and
 // Classify stay, TrialTimeout stays 0 as it is worked out anew each time).
 func (c Config) WithDefaults() Config {
-	if c.Spread == 0 && c.Consecutive > 0 {
+	if c.Spread == 0 && c.Consecutive != 0 {
 		c.Spread = Off
 	}
 	setDefault(&c.Window, 10*time.Second)

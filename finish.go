@@ -91,22 +91,51 @@ func (b *Breaker) act(now int64, f func()) {
 
 // admitSome decides on a call that does not simply pass. The period may have
 // changed since it was read; then the new one decides.
-func (b *Breaker) admitSome(p *period, now int64) (c call, ok bool) {
+func (b *Breaker) admitSome(p *period, now int64, c *call) (ok bool) {
 	if p.state == Open || p.state == Isolated {
-		return call{}, false
+		return false
 	}
 	b.act(now, func() {
 		p := b.cur.Load()
 		switch r := p.ramp.Load(); {
 		case p.state == HalfOpen:
-			c, ok = b.takeTrial(p, now)
+			ok = b.takeTrial(p, now, c)
 		case r != nil:
-			c, ok = b.takeRamped(p, r, now)
+			ok = b.takeRamped(p, r, now)
 		case p.state == Closed:
-			c, ok = call{period: p, start: now}, p.running.enter(now)
+			ok = p.running.enter(now)
+		}
+		c.begin(p, now)
+	})
+	return ok
+}
+
+// sending stops the slow clock of a call.
+func (b *Breaker) sending(c *call, now int64) {
+	p := c.period
+	b.act(now, func() {
+		switch {
+		case c.kind == onTrial:
+			c.sending = b.leaseTrial(p, c.trial, 0)
+		case c.kind == tracked && p.running.leave(c.clock):
+			b.adrift.Add(1)
+			c.sending = true
 		}
 	})
-	return c, ok
+}
+
+// sent starts the slow clock of a call anew.
+func (b *Breaker) sent(c *call, now int64) {
+	p := c.period
+	b.act(now, func() {
+		c.sending, c.clock = false, now
+		switch {
+		case c.kind == onTrial:
+			b.clockTrial(p, c.trial, now)
+		case p.running.enter(now):
+			b.adrift.Add(-1)
+		}
+	})
 }
 
 // answer notes that the call is answered.
@@ -118,13 +147,13 @@ func (b *Breaker) answer(c *call, now int64) {
 	c.answered = max(now, 1)
 	switch {
 	case c.kind == onTrial:
-		b.act(now, func() { b.answerTrial(p, c.trial, now) })
-	case c.kind == unjudged:
-	case !p.running.leave(c.start):
+		b.act(now, func() { b.leaseTrial(p, c.trial, c.answered) })
+	case c.kind == unjudged || c.sending:
+	case !p.running.leave(c.clock):
 		b.act(now, func() { c.judged = b.wasOverdue(p) })
 	default:
 		b.adrift.Add(1)
-		if now-c.start >= b.slowAfter {
+		if now-c.clock >= b.slowAfter {
 			c.judged = true
 			b.act(now, func() { b.slowAnswer(p, c, now) })
 		}
@@ -159,9 +188,9 @@ func (b *Breaker) finish(c *call, now int64, e ending) {
 			if inPeriod = p.takeBack(c.trial); !inPeriod {
 				b.adrift.Add(-1)
 			}
-		case c.kind == unjudged || c.answered != 0:
+		case c.kind == unjudged || c.answered != 0 || c.sending:
 			b.adrift.Add(-1)
-		case !p.running.leave(c.start):
+		case !p.running.leave(c.clock):
 			b.adrift.Add(-1)
 			c.judged = b.wasOverdue(p)
 		}
@@ -173,8 +202,8 @@ func (b *Breaker) finish(c *call, now int64, e ending) {
 		if answered == 0 {
 			answered = now
 		}
-		took := answered - c.start
-		slow := c.judged || took >= b.slowAfter
+		took := answered - c.clock
+		slow := c.judged || took >= b.slowAfter && !c.sending
 		b.count(e.outcome, inPeriod && !slow, slow, took)
 		switch {
 		case c.kind == unjudged:
@@ -216,10 +245,8 @@ func (b *Breaker) count(o Outcome, good, slow bool, took int64) {
 
 // judge gives the verdict on a call of a closed period.
 func (b *Breaker) judge(p *period, c *call, now, took int64, slow bool, e ending) {
-	w := p.window.sum(&b.rules, now, b.good.total())
-	w.failed++
 	switch {
-	case b.toldToWait(p, now, e, w.counts(p)):
+	case b.toldToWait(p, now, e):
 	case e.outcome == Failure:
 		b.badCalls(p, now, c.start, 1, true)
 	case slow:
@@ -255,11 +282,11 @@ func (b *Breaker) mindLeft(p *period, now int64) {
 // impatient reports whether the caller gave up late enough for it to say
 // something about the dependency.
 func (b *Breaker) impatient(c *call, now int64, e ending) bool {
-	return e.gaveUp && b.slow > 0 && c.answered == 0 && now-c.start >= b.slow/2
+	return e.gaveUp && b.slow > 0 && c.answered == 0 && !c.sending && now-c.clock >= b.slow/2
 }
 
 // toldToWait opens the breaker for as long as the dependency asks, if it does.
-func (b *Breaker) toldToWait(p *period, now int64, e ending, counts Counts) bool {
+func (b *Breaker) toldToWait(p *period, now int64, e ending) bool {
 	if e.wait == nil || e.wait.After <= 0 || b.RetryAfterMax <= 0 {
 		return false
 	}
@@ -269,7 +296,7 @@ func (b *Breaker) toldToWait(p *period, now int64, e ending, counts Counts) bool
 		}
 	}
 	b.cause = e.err
-	b.open(now, now+int64(min(e.wait.After, b.RetryAfterMax)), ReasonToldToWait, Transition{Counts: counts})
+	b.open(now, now+int64(min(e.wait.After, b.RetryAfterMax)), ReasonToldToWait, Transition{Counts: b.countsAt(p, now)})
 	return true
 }
 

@@ -45,7 +45,7 @@ func (p *period) nextExpiry(r *rules, now int64) int64 {
 // expire takes the calls of the oldest slice out of the ring; the slow rule
 // judges them bad.
 func (b *Breaker) expire(p *period, at, _ int64) {
-	start := at - 1<<b.shift - b.horizon
+	start, _ := p.running.oldest()
 	n := p.running.expire(start)
 	b.adrift.Add(n)
 	if b.slow == 0 || n == 0 {

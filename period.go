@@ -95,14 +95,16 @@ func (b *Breaker) enter(p *period, at int64, t Transition) {
 		b.longest = old.longest.Load()
 	}
 	t.From, t.To, t.Automatic, t.At = b.log.shown, p.state, p.state, b.timeAt(at)
-	held := b.hold.Load() != nil
-	switch {
-	case held:
-		t.To = HeldClosed
-	case p.state == Isolated:
+	switch p.state {
+	case Isolated:
 		t.Automatic = HalfOpen // where a release leads
-	case p.state == Open:
+	case Open:
 		t.OpenFor, t.Step, t.Cause = time.Duration(p.until-at), b.step, b.cause
+	case Closed, HalfOpen, HeldClosed:
+	}
+	held := b.hold.Load() != nil
+	if held {
+		t.To = HeldClosed
 	}
 	b.emit(t)
 	if p.state == Open && old.release != nil && !held {
@@ -143,7 +145,7 @@ func (b *Breaker) settle(now int64) {
 		if at > now {
 			return
 		}
-		act(b, p, at, now)
+		act(b, p, max(at, p.since), now)
 	}
 }
 

@@ -7,13 +7,30 @@ import (
 
 // A Permit is one admitted call in the caller's hands, see Breaker.Allow. It
 // must not be copied. Its end is reported once, by Done, End or Cancel;
-// anything reported after that changes nothing. The methods may be called from
-// several goroutines, but Answered not together with the end.
+// anything reported after that changes nothing. The end may be reported by
+// several goroutines at once; Sending, Sent and Answered must not be called
+// together with each other or the end.
 type Permit struct {
 	b     *Breaker
 	ctx   context.Context //nolint:containedctx // the outcome depends on it
 	call  call
 	ended atomic.Bool
+}
+
+// Sending says that the dependency has begun to take a request body; until Sent
+// the slow clock stands still, so a long upload is not slow. Calls without a
+// body need neither.
+func (p *Permit) Sending() {
+	if p.b != nil && !p.ended.Load() && p.call.answered == 0 && !p.call.sending {
+		p.b.sending(&p.call, p.b.now())
+	}
+}
+
+// Sent says that the request body is sent: the slow clock starts.
+func (p *Permit) Sent() {
+	if p.b != nil && !p.ended.Load() && p.call.answered == 0 && p.call.sending {
+		p.b.sent(&p.call, p.b.now())
+	}
 }
 
 // Answered says that the dependency has begun to answer (HTTP: the response
@@ -32,7 +49,7 @@ func (p *Permit) Done(err error) {
 		return
 	}
 	now := p.b.now()
-	if err == nil && p.call.answered == 0 {
+	if err == nil && p.call.answered == 0 && !p.call.sending {
 		p.b.succeed(&p.call, now)
 		return
 	}

@@ -24,12 +24,12 @@ func newRamp(b *Breaker, at int64) *ramp {
 
 // takeRamped lets a call in as long as the limit allows it, and nobody while a
 // run is long enough to trip: only the calls on the way can still break it.
-func (b *Breaker) takeRamped(p *period, r *ramp, now int64) (call, bool) {
+func (b *Breaker) takeRamped(p *period, r *ramp, now int64) bool {
 	if r.condemned(b, p) || p.running.calls() >= int64(r.limit) {
 		r.refused = true
-		return call{}, false
+		return false
 	}
-	return call{period: p, start: now}, p.running.enter(now)
+	return p.running.enter(now)
 }
 
 // condemned reports whether so many calls in a row were bad that the breaker

@@ -40,8 +40,8 @@ func (b *Breaker) read(now int64) Stats {
 	if o != nil {
 		s.Override = &Override{State: s.State, By: o.by, Why: o.why, Since: b.timeAt(o.since), Until: b.timeAt(o.until)}
 	}
+	s.Window = b.countsAt(p, now)
 	if p.state == Closed {
-		s.Window = b.windowAt(p, now)
 		s.InFlight += int(p.running.calls())
 		if b.calm(p, now) {
 			s.Step = 0
@@ -56,7 +56,11 @@ func (b *Breaker) read(now int64) Stats {
 	return s
 }
 
-func (b *Breaker) windowAt(p *period, now int64) Counts {
+// countsAt returns what p has to decide on: the window, or the good trials.
+func (b *Breaker) countsAt(p *period, now int64) Counts {
+	if p.state != Closed {
+		return Counts{Good: uint64(p.good)} //nolint:gosec // positive
+	}
 	w := p.window.sum(&b.rules, now, b.good.total())
 	return w.counts(p)
 }
@@ -90,7 +94,7 @@ func (b *Breaker) explainAutomatic(p *period, now int64) string {
 		return fmt.Sprintf("by %s: %s", p.override.by, p.override.why)
 	case Closed, HeldClosed:
 	}
-	c := b.windowAt(p, now)
+	c := b.countsAt(p, now)
 	text := b.explainRate(c)
 	if b.Consecutive > 0 {
 		text += fmt.Sprintf("; %d bad in a row, limit %d", c.Run, b.Consecutive)

@@ -79,7 +79,15 @@ func (r *ring) oldest() (start int64, ok bool) {
 func (r *ring) expire(start int64) int64 {
 	slice := uint64(start) >> r.shift //nolint:gosec // never negative
 	word, round := &r.words[slice%ringSlices], slice>>ringBits
-	return int64(word.Swap(round<<(callBits+1)|sealed) & callMask) //nolint:gosec // 24 bits
+	for {
+		w := word.Load()
+		if w>>(callBits+1) != round {
+			return 0 // they all left meanwhile, and a new slice began
+		}
+		if word.CompareAndSwap(w, round<<(callBits+1)|sealed) {
+			return int64(w & callMask) //nolint:gosec // 24 bits
+		}
+	}
 }
 
 // seal closes the ring for good and returns how many calls it still had.

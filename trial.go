@@ -20,6 +20,7 @@ type trials struct {
 type trial struct {
 	number                    int
 	start, answered, deadline int64
+	slowClock                 bool // the deadline is the slow rule's
 }
 
 // leaseError is the failure of a trial that ran out its lease.
@@ -50,33 +51,48 @@ func (b *Breaker) lease() int64 {
 
 // takeTrial lets a call in if a slot is free. One trial runs at a time until
 // one was good.
-func (b *Breaker) takeTrial(p *period, now int64) (call, bool) {
+func (b *Breaker) takeTrial(p *period, now int64, c *call) bool {
 	slots := 1
 	if p.good > 0 {
 		slots = b.Trials
 	}
 	if len(p.leased) >= slots {
-		return call{}, false
+		return false
 	}
-	t := trial{number: p.lastTrial + 1, start: now, deadline: now + b.lease()}
-	if b.slow > 0 {
-		t.deadline = now + b.slow
-	}
+	t := trial{number: p.lastTrial + 1, start: now}
 	p.lastTrial = t.number
 	p.leased = append(p.leased, t)
-	return call{period: p, start: now, trial: t.number, kind: onTrial}, true
+	b.clockTrial(p, t.number, now)
+	c.trial, c.kind = t.number, onTrial
+	return true
 }
 
 func (t *trials) find(number int) int {
 	return slices.IndexFunc(t.leased, func(t trial) bool { return t.number == number })
 }
 
-// answerTrial notes that a trial is answered: the slow rule is done with it.
-func (b *Breaker) answerTrial(p *period, number int, now int64) {
+// clockTrial has the slow rule judge a trial from now on, or gives it its lease.
+func (b *Breaker) clockTrial(p *period, number int, now int64) {
 	if i := p.find(number); i >= 0 {
 		t := &p.leased[i]
-		t.answered, t.deadline = now, max(now, t.start+b.lease())
+		t.deadline, t.slowClock = now+b.slow, b.slow > 0
+		if !t.slowClock {
+			t.deadline = now + b.lease()
+		}
 	}
+}
+
+// leaseTrial leaves a trial to its lease, since the slow rule is done with it
+// (answered is when) or does not count yet (0). It reports false if the trial
+// has had its verdict.
+func (b *Breaker) leaseTrial(p *period, number int, answered int64) bool {
+	i := p.find(number)
+	if i < 0 {
+		return false
+	}
+	t := &p.leased[i]
+	t.answered, t.deadline, t.slowClock = answered, max(t.start+b.lease(), answered), false
+	return true
 }
 
 // takeBack ends the lease of a trial, and reports false if it was over.
@@ -102,23 +118,32 @@ func (t *trials) dropTrials(b *Breaker) (waiting int64) {
 }
 
 func (t *trials) nextLease() int64 {
-	at := int64(never)
-	for _, t := range t.leased {
-		at = min(at, t.deadline)
+	if len(t.leased) == 0 {
+		return never
 	}
-	return at
+	return t.leased[t.shortest()].deadline
+}
+
+// shortest returns the index of the trial whose time is up first.
+func (t *trials) shortest() (first int) {
+	for i := range t.leased {
+		if t.leased[i].deadline < t.leased[first].deadline {
+			first = i
+		}
+	}
+	return first
 }
 
 // endLease gives the verdict on a trial whose time is up.
 func (b *Breaker) endLease(p *period, at, _ int64) {
-	i := slices.IndexFunc(p.leased, func(t trial) bool { return t.deadline == at })
+	i := p.shortest()
 	t := p.leased[i]
 	switch {
 	case t.answered != 0:
 		p.leased = slices.Delete(p.leased, i, i+1)
 		b.adrift.Add(1)
 		b.goodTrial(p, at, t.answered-t.start)
-	case b.slow > 0:
+	case t.slowClock:
 		b.cause = slowError{b.SlowCall}
 		b.badTrial(p, at, Counts{Slow: 1})
 	default:
@@ -131,7 +156,7 @@ func (b *Breaker) endLease(p *period, at, _ int64) {
 // judgeTrial gives the verdict on a trial that ended.
 func (b *Breaker) judgeTrial(p *period, c *call, now, took int64, e ending) {
 	switch {
-	case b.toldToWait(p, now, e, Counts{Good: uint64(p.good), Failed: 1}): //nolint:gosec // positive
+	case b.toldToWait(p, now, e):
 	case e.outcome == Success:
 		b.goodTrial(p, now, took)
 	case e.outcome == Failure:
