@@ -37,7 +37,6 @@ type Breaker struct {
 	longest      int64         // the longest good call of the last closed period
 	leases       int           // how often in a row a trial ran out its lease
 	slowestTrial int64         // of the last half-open
-	last         Transition
 }
 
 // New returns a closed breaker with the settings of cfg, or an error that

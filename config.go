@@ -126,27 +126,25 @@ func (c Config) Validate() error {
 		if canBeOff {
 			rule += ", or off"
 		}
-		check(v >= low && v <= high || canBeOff && v < 0, field, v, rule)
+		check(v == 0 || v >= low && v <= high || canBeOff && v < 0, field, v, rule)
 	}
 
-	between("Window", d.Window, 100*time.Millisecond, time.Hour, false)
+	between("Window", c.Window, 100*time.Millisecond, time.Hour, false)
 	check(d.MinCalls >= 1 && d.MinCalls <= 1e6, "MinCalls", c.MinCalls, "must be from 1 to 1000000")
 	check(d.FailureRate >= 1e-6 && d.FailureRate <= 1 || d.FailureRate == Off, "FailureRate", c.FailureRate,
 		"must be above 0 (at least a millionth) and at most 1, or off")
 	check(d.Consecutive <= 1000, "Consecutive", c.Consecutive, "must be from 1 to 1000, or off")
-	between("Spread", d.Spread, time.Millisecond, time.Minute, true)
-	between("SlowCall", d.SlowCall, time.Millisecond, time.Hour, true)
-	between("OpenFor", d.OpenFor, time.Millisecond, maxOpenLimit, false)
-	between("MaxOpenFor", d.MaxOpenFor, time.Millisecond, maxOpenLimit, false)
-	check(d.MaxOpenFor >= d.OpenFor, "MaxOpenFor", d.MaxOpenFor, fmt.Sprintf("must be at least OpenFor (%s)", short(d.OpenFor)))
+	between("Spread", c.Spread, time.Millisecond, time.Minute, true)
+	between("SlowCall", c.SlowCall, time.Millisecond, time.Hour, true)
+	between("OpenFor", c.OpenFor, time.Millisecond, maxOpenLimit, false)
+	between("MaxOpenFor", c.MaxOpenFor, time.Millisecond, maxOpenLimit, false)
+	check(d.MaxOpenFor >= d.OpenFor, "MaxOpenFor", c.MaxOpenFor, fmt.Sprintf("must be at least OpenFor (%s)", short(d.OpenFor)))
 	check(d.Jitter <= 0.5 && !math.IsNaN(d.Jitter), "Jitter", c.Jitter, "must be from 0 to 0.5, or off")
-	between("ResetAfter", d.ResetAfter, time.Millisecond, 24*time.Hour, false)
+	between("ResetAfter", c.ResetAfter, time.Millisecond, 24*time.Hour, false)
 	check(d.Trials >= 1 && d.Trials <= 100, "Trials", c.Trials, "must be from 1 to 100")
-	if c.TrialTimeout != 0 {
-		between("TrialTimeout", d.TrialTimeout, time.Millisecond, 24*time.Hour, false)
-	}
-	between("Ramp", d.Ramp, time.Millisecond, time.Hour, true)
-	between("RetryAfterMax", d.RetryAfterMax, time.Millisecond, 24*time.Hour, true)
+	between("TrialTimeout", c.TrialTimeout, time.Millisecond, 24*time.Hour, false)
+	between("Ramp", c.Ramp, time.Millisecond, time.Hour, true)
+	between("RetryAfterMax", c.RetryAfterMax, time.Millisecond, 24*time.Hour, true)
 	return errors.Join(faults...)
 }
 

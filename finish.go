@@ -120,6 +120,7 @@ func (b *Breaker) sending(c *call, now int64) {
 		case c.kind == tracked && p.running.leave(c.clock):
 			b.adrift.Add(1)
 			c.sending = true
+			b.mindLeft(p, now)
 		}
 	})
 }
@@ -153,26 +154,29 @@ func (b *Breaker) answer(c *call, now int64) {
 		b.act(now, func() { c.judged = b.wasOverdue(p) })
 	default:
 		b.adrift.Add(1)
-		if now-c.clock >= b.slowAfter {
-			c.judged = true
-			b.act(now, func() { b.slowAnswer(p, c, now) })
+		c.judged = now-c.clock >= b.slowAfter
+		if c.judged || p.busy.Load() {
+			b.act(now, func() { b.minded(p, c, now) })
 		}
 	}
 }
 
-// wasOverdue takes a call that found itself adrift off the overdue ones, and
-// reports whether it was one: not if its period is over, or nobody judges.
+// wasOverdue takes a call that found itself adrift off those that are out, and
+// reports whether it was overdue: not if its period is over, or nobody judges.
 func (b *Breaker) wasOverdue(p *period) bool {
-	if b.cur.Load() != p || b.slow == 0 {
+	if b.cur.Load() != p {
 		return false
 	}
-	p.overdue--
-	return true
+	p.out--
+	return b.slow > 0
 }
 
-// slowAnswer judges a call that was answered too late.
-func (b *Breaker) slowAnswer(p *period, c *call, now int64) {
-	if b.cur.Load() == p {
+// minded has the rules look at a call that was answered just now.
+func (b *Breaker) minded(p *period, c *call, now int64) {
+	switch {
+	case !c.judged:
+		b.mindLeft(p, now)
+	case b.cur.Load() == p:
 		b.cause = slowError{b.SlowCall}
 		b.badCalls(p, now, c.start, 1, false)
 	}
@@ -210,7 +214,9 @@ func (b *Breaker) finish(c *call, now int64, e ending) {
 		case !inPeriod:
 			b.late++
 		case c.judged:
-			b.mindLeft(p, now)
+			if !b.toldToWait(p, now, e) {
+				b.mindLeft(p, now)
+			}
 		default:
 			if e.outcome == Failure {
 				b.cause = e.err

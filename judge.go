@@ -48,10 +48,12 @@ func (b *Breaker) expire(p *period, at, _ int64) {
 	start, _ := p.running.oldest()
 	n := p.running.expire(start)
 	b.adrift.Add(n)
+	p.out += n
 	if b.slow == 0 || n == 0 {
+		b.mind(p, at)
 		return
 	}
-	p.overdue += n
+	p.lastOverdue = start
 	b.cause = slowError{b.SlowCall}
 	b.badCalls(p, at, start, n, false)
 }
@@ -127,10 +129,10 @@ func (b *Breaker) rateReached(w *sums, undecided int64) bool {
 }
 
 // spreadOver reports whether bad calls admitted from first to last are more
-// than one burst. A call that is overdue and still not answered shows that the
-// trouble goes on.
+// than one burst. A call among them that is overdue and still not answered shows
+// that the trouble goes on.
 func (b *Breaker) spreadOver(p *period, first, last, at int64) bool {
-	if p.overdue > 0 {
+	if b.overdue(p) > 0 && p.lastOverdue >= first {
 		last = max(last, at-b.slow)
 	}
 	return last-first >= b.spread
@@ -157,10 +159,18 @@ func (b *Breaker) improbable(r *run) bool {
 	return math.Pow(f, float64(r.length)) <= 1e-7
 }
 
+// overdue returns how many calls are past SlowCall and not answered.
+func (b *Breaker) overdue(p *period) int64 {
+	if b.slow == 0 {
+		return 0
+	}
+	return p.out
+}
+
 // nextVerdict returns the moment at which the rules will say otherwise with no
 // further call: an overdue call has gone on for long enough, see spreadOver.
 func (p *period) nextVerdict(r *rules) int64 {
-	if p.overdue == 0 || r.spread == 0 {
+	if p.out == 0 || r.slow == 0 || r.spread == 0 {
 		return never
 	}
 	at := int64(never)

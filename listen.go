@@ -14,13 +14,12 @@ type eventLog struct {
 	subs   []*subscriber
 }
 
-// emit completes t and hands it on.
-func (b *Breaker) emit(t Transition) {
+// emit completes t, hands it on and returns it.
+func (b *Breaker) emit(t Transition) Transition {
 	l := &b.log
 	l.seq++
 	l.shown = t.To
 	t.Seq, t.Name = l.seq, b.rules.Name
-	b.last = t
 	key := TransitionKey{To: t.To, Reason: t.Reason}
 	if t.From == HeldClosed && t.To == HeldClosed && t.Reason != ReasonHeldClosed {
 		key.To = t.Automatic
@@ -32,6 +31,7 @@ func (b *Breaker) emit(t Transition) {
 	for _, s := range l.subs {
 		s.push(t)
 	}
+	return t
 }
 
 // Subscribe has fn called with every transition from now on, in order and one

@@ -16,6 +16,7 @@ type period struct {
 	until    int64 // Open and Isolated: the end, or never
 	early    bool  // HalfOpen: began before the open time was over
 	override *override
+	began    Transition
 
 	refusal     *OpenError // for every call that is not let through
 	refusalKind int
@@ -26,17 +27,18 @@ type period struct {
 	busy atomic.Bool  // Closed: the next good end matters to a rule
 
 	// Closed. running, the marks and ramp are read without the lock.
-	running    *ring
-	goodStart  atomic.Int64 // start of the good call that started last
-	goodEnd    atomic.Int64 // end of the good call that ended last, also of trials
-	longest    atomic.Int64 // good call
-	ramp       atomic.Pointer[ramp]
-	window     *window
-	run        run
-	overdue    int64  // calls past SlowCall and not answered
-	goodBefore uint64 // good calls of the breaker before the period
-	throttled  int    // calls in a row that were told to wait by a rate limit
-	ruledAt    int64  // when the rules were last asked
+	running     *ring
+	goodStart   atomic.Int64 // start of the good call that started last
+	goodEnd     atomic.Int64 // end of the good call that ended last, also of trials
+	longest     atomic.Int64 // good call
+	ramp        atomic.Pointer[ramp]
+	window      *window
+	run         run
+	out         int64  // calls out of the ring and not answered: overdue, if somebody judges
+	lastOverdue int64  // admission of the latest overdue ones
+	goodBefore  uint64 // good calls of the breaker before the period
+	throttled   int    // calls in a row that were told to wait by a rate limit
+	ruledAt     int64  // when the rules were last asked
 
 	trials // HalfOpen
 }
@@ -84,7 +86,7 @@ func (b *Breaker) refusalOf(p *period, kind Reason) *OpenError {
 func (b *Breaker) enter(p *period, at int64, t Transition) {
 	old := b.cur.Load()
 	b.cur.Store(p)
-	waiting := old.overdue
+	waiting := old.out
 	if old.running != nil {
 		n := old.running.seal() // after the store: who comes too late for the seal comes again
 		b.adrift.Add(n)
@@ -93,6 +95,9 @@ func (b *Breaker) enter(p *period, at int64, t Transition) {
 	waiting += old.dropTrials(b)
 	if old.state == Closed {
 		b.longest = old.longest.Load()
+		if b.calm(old, at) {
+			b.step, b.tripped = 0, t.Reason == ReasonRate || t.Reason == ReasonRun
+		}
 	}
 	t.From, t.To, t.Automatic, t.At = b.log.shown, p.state, p.state, b.timeAt(at)
 	switch p.state {
@@ -106,7 +111,7 @@ func (b *Breaker) enter(p *period, at int64, t Transition) {
 	if held {
 		t.To = HeldClosed
 	}
-	b.emit(t)
+	p.began = b.emit(t)
 	if p.state == Open && old.release != nil && !held {
 		b.refused[refusalIndex(ReasonReleased)].Add(uint64(waiting)) //nolint:gosec // a count
 		old.release(b.refusalOf(p, ReasonReleased))
@@ -173,9 +178,11 @@ func (b *Breaker) next(p *period, now int64) (at int64, act action) {
 	case Closed:
 		sooner(p.nextExpiry(&b.rules, now), (*Breaker).expire)
 		sooner(p.nextVerdict(&b.rules), (*Breaker).verdictDue)
-		sooner(p.window.rollAt, (*Breaker).rollWindow)
 		if p.ramp.Load() != nil {
 			sooner(p.since+int64(b.Ramp), (*Breaker).endRamp)
+		}
+		if at > now { // the slice that begins now is not for what was due before
+			sooner(p.window.rollAt, (*Breaker).rollWindow)
 		}
 	case HeldClosed: // no period has it
 	}
@@ -205,13 +212,18 @@ func (b *Breaker) timeAt(at int64) time.Time {
 	return now.Add(time.Duration(at) - now.Sub(b.base))
 }
 
-// clockAt is the reverse of timeAt, as seen at now.
+// clockAt is the reverse of timeAt, as seen at now. A time that the clock cannot
+// reach is never.
 func (b *Breaker) clockAt(t time.Time, now int64) int64 {
-	switch {
-	case t.IsZero():
+	if t.IsZero() {
 		return never
-	case b.ticks != nil:
-		return int64(t.Sub(b.base))
 	}
-	return now + int64(time.Until(t))
+	left := time.Until(t)
+	if b.ticks != nil {
+		left = t.Sub(b.base) - time.Duration(now)
+	}
+	if int64(left) > never-now {
+		return never
+	}
+	return now + int64(left)
 }

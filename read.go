@@ -24,7 +24,7 @@ func (b *Breaker) read(now int64) Stats {
 		Name: b.rules.Name, State: p.state, Automatic: p.state, Reason: p.reason,
 		Since: b.timeAt(p.since), Until: b.timeAt(p.until), OpenFor: b.openFor, Step: b.step, Cause: b.cause, Seq: b.log.seq,
 		MinCalls: b.MinCalls, SlowCall: b.SlowCall, Ramping: p.ramp.Load() != nil,
-		InFlight: int(b.adrift.Load()) + len(p.leased), Overdue: int(p.overdue),
+		InFlight: int(b.adrift.Load()) + len(p.leased), Overdue: int(b.overdue(p)),
 		Success: b.good.total() + b.otherGood, Failed: b.failed, Slow: b.slowCalls, Ignored: b.ignored, Late: b.late,
 		Refused: make(map[Reason]uint64, refusalKinds), Transitions: make(map[TransitionKey]uint64, len(TransitionKeys())),
 		Latency: sumOf(&b.good, &b.rest),
@@ -115,21 +115,21 @@ func (b *Breaker) explainRate(c Counts) string {
 		text += fmt.Sprintf(", %.0f %% bad", 100*float64(c.Bad())/float64(c.Judged()))
 	}
 	if b.FailureRate > 0 {
-		text += fmt.Sprintf(", limit %g %%", 100*b.FailureRate)
+		text += fmt.Sprintf(", limit %.4g %%", 100*b.FailureRate)
 	}
 	return text
 }
 
 // whyOpen says what opened the breaker.
 func (b *Breaker) whyOpen(p *period) string {
-	c := b.last.Counts
+	c := p.began.Counts
 	switch p.reason {
 	case ReasonRate:
 		return b.explainRate(c)
 	case ReasonRun:
 		return fmt.Sprintf("%d bad calls in a row", c.Run)
 	case ReasonTripped:
-		return "tripped by " + b.last.By
+		return "tripped by " + p.began.By
 	}
 	return string(p.reason)
 }

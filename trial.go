@@ -39,10 +39,10 @@ const (
 
 // lease returns how long a trial may take that the slow rule does not judge.
 func (b *Breaker) lease() int64 {
-	lease := int64(b.TrialTimeout)
-	if lease == 0 {
-		lease = max(firstLease, 2*b.longest)
+	if b.TrialTimeout > 0 {
+		return int64(b.TrialTimeout)
 	}
+	lease := max(firstLease, 2*b.longest)
 	for range b.leases {
 		lease = min(2*lease, maxLease)
 	}
@@ -169,7 +169,7 @@ func (b *Breaker) judgeTrial(p *period, c *call, now, took int64, e ending) {
 
 func (b *Breaker) goodTrial(p *period, at, took int64) {
 	p.good++
-	p.lastGood = at
+	p.lastGood, p.throttled = at, 0
 	b.leases = 0
 	b.slowestTrial = max(b.slowestTrial, took)
 	if p.good < b.Trials {
