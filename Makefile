@@ -1,0 +1,79 @@
+# Every target works from a fresh clone. Each module is built by itself, as its
+# users build it: without the workspace, which is for editors.
+export GOWORK := off
+
+# What a target needs besides make and a POSIX shell. As root on Debian it is
+# installed when missing, see scripts/need.
+TEST_NEEDS := go
+RACE_NEEDS := go gcc
+
+BIN     := bin
+MODULES := $(shell scripts/modules)
+
+# each runs a command in the folder of every module, and fails in the end if
+# one of them did.
+each = @status=0; for m in $(MODULES); do echo "== $$m: $(1)"; (cd $$m && $(1)) || status=1; done; exit $$status
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: build ## hotels that hang while people wait: with Recloser and without, side by side
+	@$(BIN)/recloser demo
+
+.PHONY: build
+build: ## the gateway and command line: bin/recloser
+	@scripts/need go
+	go -C gateway build -trimpath -o ../$(BIN)/recloser ./cmd/recloser
+
+.PHONY: test
+test: ## all tests of all modules
+	@scripts/need $(TEST_NEEDS)
+	$(call each,go test ./...)
+
+.PHONY: race
+race: ## the same under the race detector
+	@scripts/need $(RACE_NEEDS)
+	$(call each,go test -race ./...)
+
+.PHONY: fuzz
+fuzz: ## every fuzz target for FUZZTIME (10s)
+	@scripts/need $(TEST_NEEDS)
+	@scripts/fuzz
+
+.PHONY: lint
+lint: $(BIN)/golangci-lint $(BIN)/gofumpt ## format, vet and lint; builds the linters when first used (2 minutes)
+	@unformatted=$$($(BIN)/gofumpt -l .); if [ -n "$$unformatted" ]; then \
+		echo "not formatted, run make format:"; echo "$$unformatted"; exit 1; fi
+	$(call each,go vet ./...)
+	$(call each,$(abspath $(BIN))/golangci-lint run --config $(abspath .golangci.yml) ./...)
+
+.PHONY: format
+format: $(BIN)/gofumpt ## format all Go code
+	$(BIN)/gofumpt -w .
+
+.PHONY: bench
+bench: ## Recloser and its rivals in one interleaved run; prints a table of ratios
+	@scripts/need go
+	go -C bench run ./cmd/ratios
+
+.PHONY: release
+release: ## VERSION=v1.2.3: a release commit without replace lines, and its tags; nothing is pushed
+	@scripts/need go git
+	@scripts/release $(VERSION)
+
+# The tools are pinned in tools/go.mod, so a change there builds them anew.
+$(BIN)/golangci-lint: tools/go.mod tools/go.sum
+	@scripts/need go
+	go -C tools build -o ../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+$(BIN)/gofumpt: tools/go.mod tools/go.sum
+	@scripts/need go
+	go -C tools build -o ../$@ mvdan.cc/gofumpt
+
+$(BIN)/benchstat: tools/go.mod tools/go.sum
+	@scripts/need go
+	go -C tools build -o ../$@ golang.org/x/perf/cmd/benchstat
