@@ -1,0 +1,96 @@
+package prombreaker
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/recloser-go/recloser"
+)
+
+// metrics are the descriptions of all metrics. Names and labels are a promise:
+// they stay as they are.
+type metrics struct {
+	states, calls, late, refused, transitions, seconds, badRatio, limit, openUntil, inflight *prometheus.Desc
+}
+
+func newMetrics() metrics {
+	desc := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc("recloser_"+name, help, append([]string{"dependency"}, labels...), nil)
+	}
+	return metrics{
+		states: desc("state", "1 for the state the breaker is in, 0 for the others. "+
+			"closed: calls pass; open: cut off; half-open: on trial; isolated: cut off by hand; held-closed: passing by hand.", "state"),
+		calls: desc("calls_total", "Calls that reached the dependency and ended. "+
+			"slow: ended well, but later than the slow limit; ignored: says nothing about the dependency, such as a caller who hung up.", "outcome"),
+		late: desc("late_total", "Calls that ended after the breaker had changed its state. "+
+			"They are part of recloser_calls_total and decide nothing."),
+		refused: desc("refused_total", "Calls that the breaker did not let through, or released on a trip, by the reason. "+
+			"They never count as failures.", "reason"),
+		transitions: desc("transitions_total", "Changes of the breaker's state, by the new state and the reason. "+
+			"While held closed: of the state that the rules give.", "to", "reason"),
+		seconds: desc("call_seconds", "Time from admission to answer of the calls that ended and were not ignored. "+
+			"The sum is estimated from the buckets."),
+		badRatio: desc("bad_ratio", "Share of bad calls (failed or slow) in the window, 0 to 1. "+
+			"Absent while the window does not hold enough calls for a verdict."),
+		limit: desc("limit", "Limits that the breaker judges by; times in seconds. "+
+			"Absent if that limit is off.", "rule"),
+		openUntil: desc("open_until_seconds", "When the running open time ends and trials begin, in seconds since 1970. "+
+			"Absent while the breaker is not open."),
+		inflight: desc("inflight", "Calls that are running now."),
+	}
+}
+
+func (m metrics) all() []*prometheus.Desc {
+	return []*prometheus.Desc{
+		m.states, m.calls, m.late, m.refused, m.transitions, m.seconds, m.badRatio, m.limit, m.openUntil, m.inflight,
+	}
+}
+
+func (m metrics) state(s series, stats recloser.Stats) {
+	for _, state := range recloser.States() {
+		value := 0.0
+		if state == stats.State {
+			value = 1
+		}
+		s.gauge(m.states, value, state.String())
+	}
+	if stats.State == recloser.Open && !stats.Until.IsZero() {
+		s.gauge(m.openUntil, float64(stats.Until.UnixMilli())/1000)
+	}
+}
+
+func (m metrics) counters(s series, stats recloser.Stats) {
+	s.counter(m.calls, stats.Success, "success")
+	s.counter(m.calls, stats.Failed, "failed")
+	s.counter(m.calls, stats.Slow, "slow")
+	s.counter(m.calls, stats.Ignored, "ignored")
+	s.counter(m.late, stats.Late)
+
+	for _, reason := range recloser.RefusalReasons() {
+		s.counter(m.refused, stats.Refused[reason], string(reason))
+	}
+	for _, key := range recloser.TransitionKeys() {
+		s.counter(m.transitions, stats.Transitions[key], key.To.String(), string(key.Reason))
+	}
+	s.histogram(m.seconds, stats.Latency)
+}
+
+func (m metrics) window(s series, stats recloser.Stats) {
+	if ratio, enough := stats.BadRatio(); enough {
+		s.gauge(m.badRatio, ratio)
+	}
+	s.gauge(m.inflight, float64(stats.InFlight))
+}
+
+func (m metrics) limits(s series, stats recloser.Stats, cfg recloser.Config) {
+	limit := func(rule string, value float64) {
+		if value > 0 { // what is off is negative
+			s.gauge(m.limit, value, rule)
+		}
+	}
+	limit("failure_rate", cfg.FailureRate)
+	limit("consecutive", float64(cfg.Consecutive))
+	limit("slow_call_seconds", stats.SlowCall.Seconds())
+	limit("min_calls", float64(stats.MinCalls))
+	limit("window_seconds", cfg.Window.Seconds())
+	limit("spread_seconds", cfg.Spread.Seconds())
+}
