@@ -2,6 +2,19 @@ module github.com/recloser-go/recloser/bench
 
 go 1.26
 
-require github.com/recloser-go/recloser v0.1.0
+require (
+	github.com/cenk/backoff v2.2.1+incompatible
+	github.com/eapache/go-resiliency v1.7.0
+	github.com/failsafe-go/failsafe-go v0.9.8
+	github.com/recloser-go/recloser v0.1.0
+	github.com/rubyist/circuitbreaker v2.2.1+incompatible
+	github.com/sony/gobreaker/v2 v2.4.0
+)
+
+require (
+	github.com/bits-and-blooms/bitset v1.24.4 // indirect
+	github.com/facebookgo/clock v0.0.0-20150410010913-600d898af40a // indirect
+	github.com/peterbourgon/g2s v0.0.0-20170223122336-d4e7ad98afea // indirect
+)
 
 replace github.com/recloser-go/recloser => ../
