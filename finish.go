@@ -3,7 +3,6 @@ package recloser
 import (
 	"context"
 	"errors"
-	"time"
 )
 
 // totals are the statistics that the closed path does not need. The breaker's
@@ -12,73 +11,7 @@ type totals struct {
 	otherGood, failed, slowCalls, ignored, late uint64
 }
 
-// ending is what is known of a call's end.
-type ending struct {
-	outcome Outcome // never Default
-	err     error
-	gaveUp  bool // the caller cancelled, or his own deadline passed
-	unmade  bool // the call never reached the dependency
-	wait    *WaitError
-}
-
 var errPanicked = errors.New("the call panicked")
-
-// ownDeadline is how long a call must have run for its caller's own deadline
-// to be the dependency's failure, where no slow rule says it.
-const ownDeadline = int64(time.Second)
-
-// classify says what err means for a call that began at start.
-func (b *Breaker) classify(ctx context.Context, start, now int64, err error) ending {
-	if err == nil {
-		return ending{outcome: Success}
-	}
-	switch {
-	case errors.Is(ctx.Err(), context.Canceled):
-		return ending{outcome: Ignored, err: err, gaveUp: true}
-	case deadlinePassed(ctx, err):
-		limit := ownDeadline
-		if b.slow > 0 {
-			limit = b.slow
-		}
-		if now-start >= limit {
-			return ending{outcome: Failure, err: err}
-		}
-		return ending{outcome: Ignored, err: err, gaveUp: true}
-	case errors.Is(err, context.Canceled), errors.Is(err, ErrOpen):
-		return ending{outcome: Ignored, err: err}
-	}
-	var wait *WaitError
-	if errors.As(err, &wait) {
-		if wait.Throttled {
-			return ending{outcome: Ignored, err: err, wait: wait}
-		}
-		return ending{outcome: Failure, err: err, wait: wait}
-	}
-	return ending{outcome: b.ask(err), err: err}
-}
-
-// deadlinePassed reports whether the caller's own deadline has passed. A call
-// may say so before the context's timer does.
-func deadlinePassed(ctx context.Context, err error) bool {
-	if ctx.Err() != nil {
-		return true
-	}
-	d, ok := ctx.Deadline()
-	return ok && errors.Is(err, context.DeadlineExceeded) && time.Until(d) <= 0
-}
-
-// ask asks Config.Classify.
-func (b *Breaker) ask(err error) (o Outcome) {
-	if b.Classify == nil {
-		return Failure
-	}
-	defer func() {
-		if recover() != nil || o == Default || o > Ignored {
-			o = Failure
-		}
-	}()
-	return b.Classify(err)
-}
 
 // act does f under the lock, with everything due done before and planned after.
 func (b *Breaker) act(now int64, f func()) {
@@ -110,78 +43,6 @@ func (b *Breaker) admitSome(p *period, now int64, c *call) (ok bool) {
 	return ok
 }
 
-// sending stops the slow clock of a call.
-func (b *Breaker) sending(c *call, now int64) {
-	p := c.period
-	b.act(now, func() {
-		switch {
-		case c.kind == onTrial:
-			c.sending = b.leaseTrial(p, c.trial, 0)
-		case c.kind == tracked && p.running.leave(c.clock):
-			b.adrift.Add(1)
-			c.sending = true
-			b.mindLeft(p, now)
-		}
-	})
-}
-
-// sent starts the slow clock of a call anew.
-func (b *Breaker) sent(c *call, now int64) {
-	p := c.period
-	b.act(now, func() {
-		c.sending, c.clock = false, now
-		switch {
-		case c.kind == onTrial:
-			b.clockTrial(p, c.trial, now)
-		case p.running.enter(now):
-			b.adrift.Add(-1)
-		}
-	})
-}
-
-// answer notes that the call is answered.
-func (b *Breaker) answer(c *call, now int64) {
-	p := c.period
-	if now >= p.due.Load() {
-		b.look(now)
-	}
-	c.answered = max(now, 1)
-	switch {
-	case c.kind == onTrial:
-		b.act(now, func() { b.leaseTrial(p, c.trial, c.answered) })
-	case c.kind == unjudged || c.sending:
-	case !p.running.leave(c.clock):
-		b.act(now, func() { c.judged = b.wasOverdue(p) })
-	default:
-		b.adrift.Add(1)
-		c.judged = now-c.clock >= b.slowAfter
-		if c.judged || p.busy.Load() {
-			b.act(now, func() { b.minded(p, c, now) })
-		}
-	}
-}
-
-// wasOverdue takes a call that found itself adrift off those that are out, and
-// reports whether it was overdue: not if its period is over, or nobody judges.
-func (b *Breaker) wasOverdue(p *period) bool {
-	if b.cur.Load() != p {
-		return false
-	}
-	p.out--
-	return b.slow > 0
-}
-
-// minded has the rules look at a call that was answered just now.
-func (b *Breaker) minded(p *period, c *call, now int64) {
-	switch {
-	case !c.judged:
-		b.mindLeft(p, now)
-	case b.cur.Load() == p:
-		b.cause = slowError{b.SlowCall}
-		b.badCalls(p, now, c.start, 1, false)
-	}
-}
-
 // finish books the end of a call.
 func (b *Breaker) finish(c *call, now int64, e ending) {
 	b.act(now, func() {
@@ -196,7 +57,7 @@ func (b *Breaker) finish(c *call, now int64, e ending) {
 			b.adrift.Add(-1)
 		case !p.running.leave(c.clock):
 			b.adrift.Add(-1)
-			c.judged = b.wasOverdue(p)
+			c.judged = b.takeOut(p)
 		}
 		if e.unmade {
 			b.mindLeft(p, now)
@@ -213,6 +74,9 @@ func (b *Breaker) finish(c *call, now int64, e ending) {
 		case c.kind == unjudged:
 		case !inPeriod:
 			b.late++
+			if c.answered == 0 && e.outcome != Success && p.released != nil && p.released.Err() != nil {
+				b.refused[refusalIndex(ReasonReleased)].Add(1)
+			}
 		case c.judged:
 			if !b.toldToWait(p, now, e) {
 				b.mindLeft(p, now)

@@ -113,7 +113,7 @@ func (b *Breaker) verdict(p *period, w *sums, at int64) Reason {
 	if b.Consecutive <= 0 || r.length == 0 {
 		return ""
 	}
-	if rp := p.ramp.Load(); rp != nil && rp.condemned(b, p) && p.running.calls() == 0 {
+	if rp := p.ramp.Load(); rp != nil && rp.condemned(b, p) && b.onTheWay(p) == 0 {
 		return ReasonRun
 	}
 	if r.length >= b.Consecutive && b.spreadOver(p, r.first, r.last, at) && b.improbable(r) && b.undecided(p, r.last) <= int64(r.length) {

@@ -36,7 +36,9 @@ func (b *Breaker) HoldClosed(by, why string, until time.Time) error {
 	return b.set(by, why, until, func(o *override) {
 		p := b.cur.Load()
 		if p.state == Isolated || p.state == HalfOpen {
+			early := p.early
 			p = b.newPeriod(HalfOpen, o.since, never, ReasonHeldClosed)
+			p.early = early
 		}
 		b.hold.Store(o)
 		t := Transition{Reason: ReasonHeldClosed, By: by, Note: why}

@@ -1,6 +1,11 @@
 package recloser
 
-import "fmt"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
 
 // Outcome is how a call ended, as far as the dependency's health goes.
 type Outcome uint8
@@ -26,4 +31,70 @@ func (o Outcome) String() string {
 		return "ignored"
 	}
 	return fmt.Sprintf("Outcome(%d)", uint8(o))
+}
+
+// ending is what is known of a call's end.
+type ending struct {
+	outcome Outcome // never Default
+	err     error
+	gaveUp  bool // the caller cancelled, or his own deadline passed
+	unmade  bool // the call never reached the dependency
+	wait    *WaitError
+}
+
+// ownDeadline is how long a call must have run for its caller's own deadline
+// to be the dependency's failure, where no slow rule says it.
+const ownDeadline = int64(time.Second)
+
+// classify says what err means for a call that began at start.
+func (b *Breaker) classify(ctx context.Context, start, now int64, err error) ending {
+	if err == nil {
+		return ending{outcome: Success}
+	}
+	switch {
+	case errors.Is(ctx.Err(), context.Canceled):
+		return ending{outcome: Ignored, err: err, gaveUp: true}
+	case deadlinePassed(ctx, err):
+		limit := ownDeadline
+		if b.slow > 0 {
+			limit = b.slow
+		}
+		if now-start >= limit {
+			return ending{outcome: Failure, err: err}
+		}
+		return ending{outcome: Ignored, err: err, gaveUp: true}
+	case errors.Is(err, context.Canceled), errors.Is(err, ErrOpen):
+		return ending{outcome: Ignored, err: err}
+	}
+	var wait *WaitError
+	if errors.As(err, &wait) {
+		if wait.Throttled {
+			return ending{outcome: Ignored, err: err, wait: wait}
+		}
+		return ending{outcome: Failure, err: err, wait: wait}
+	}
+	return ending{outcome: b.ask(err), err: err}
+}
+
+// deadlinePassed reports whether the caller's own deadline has passed. A call
+// may say so before the context's timer does.
+func deadlinePassed(ctx context.Context, err error) bool {
+	if ctx.Err() != nil {
+		return true
+	}
+	d, ok := ctx.Deadline()
+	return ok && errors.Is(err, context.DeadlineExceeded) && time.Until(d) <= 0
+}
+
+// ask asks Config.Classify.
+func (b *Breaker) ask(err error) (o Outcome) {
+	if b.Classify == nil {
+		return Failure
+	}
+	defer func() {
+		if recover() != nil || o == Default || o > Ignored {
+			o = Failure
+		}
+	}()
+	return b.Classify(err)
 }

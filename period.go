@@ -86,15 +86,12 @@ func (b *Breaker) refusalOf(p *period, kind Reason) *OpenError {
 func (b *Breaker) enter(p *period, at int64, t Transition) {
 	old := b.cur.Load()
 	b.cur.Store(p)
-	waiting := old.out
-	if old.running != nil {
-		n := old.running.seal() // after the store: who comes too late for the seal comes again
-		b.adrift.Add(n)
-		waiting += n
-	}
-	waiting += old.dropTrials(b)
+	old.dropTrials(b)
 	if old.state == Closed {
-		b.longest = old.longest.Load()
+		b.adrift.Add(old.running.seal()) // after the store: who comes too late for the seal comes again
+		if longest := old.longest.Load(); longest > 0 {
+			b.longest = longest
+		}
 		if b.calm(old, at) {
 			b.step, b.tripped = 0, t.Reason == ReasonRate || t.Reason == ReasonRun
 		}
@@ -113,7 +110,6 @@ func (b *Breaker) enter(p *period, at int64, t Transition) {
 	}
 	p.began = b.emit(t)
 	if p.state == Open && old.release != nil && !held {
-		b.refused[refusalIndex(ReasonReleased)].Add(uint64(waiting)) //nolint:gosec // a count
 		old.release(b.refusalOf(p, ReasonReleased))
 	}
 }

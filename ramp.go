@@ -25,11 +25,21 @@ func newRamp(b *Breaker, at int64) *ramp {
 // takeRamped lets a call in as long as the limit allows it, and nobody while a
 // run is long enough to trip: only the calls on the way can still break it.
 func (b *Breaker) takeRamped(p *period, r *ramp, now int64) bool {
-	if r.condemned(b, p) || p.running.calls() >= int64(r.limit) {
+	if r.condemned(b, p) || b.onTheWay(p) >= int64(r.limit) {
 		r.refused = true
 		return false
 	}
 	return p.running.enter(now)
+}
+
+// onTheWay returns how many calls of p are undecided. A call is, until it is
+// answered, or overdue by the slow rule.
+func (b *Breaker) onTheWay(p *period) int64 {
+	n := p.running.calls()
+	if b.slow == 0 {
+		n += p.out
+	}
+	return n
 }
 
 // condemned reports whether so many calls in a row were bad that the breaker

@@ -83,16 +83,12 @@ func (b *Breaker) clockTrial(p *period, number int, now int64) {
 }
 
 // leaseTrial leaves a trial to its lease, since the slow rule is done with it
-// (answered is when) or does not count yet (0). It reports false if the trial
-// has had its verdict.
-func (b *Breaker) leaseTrial(p *period, number int, answered int64) bool {
-	i := p.find(number)
-	if i < 0 {
-		return false
+// (answered is when) or does not count yet (0).
+func (b *Breaker) leaseTrial(p *period, number int, answered, now int64) {
+	if i := p.find(number); i >= 0 {
+		t := &p.leased[i]
+		t.answered, t.deadline, t.slowClock = answered, max(t.start+b.lease(), now), false
 	}
-	t := &p.leased[i]
-	t.answered, t.deadline, t.slowClock = answered, max(t.start+b.lease(), answered), false
-	return true
 }
 
 // takeBack ends the lease of a trial, and reports false if it was over.
@@ -104,17 +100,10 @@ func (t *trials) takeBack(number int) bool {
 	return i >= 0
 }
 
-// dropTrials leaves the running trials without a verdict, since the period is
-// over, and returns how many wait for an answer.
-func (t *trials) dropTrials(b *Breaker) (waiting int64) {
-	for _, t := range t.leased {
-		if t.answered == 0 {
-			waiting++
-		}
-	}
+// dropTrials leaves the running trials without a verdict: the period is over.
+func (t *trials) dropTrials(b *Breaker) {
 	b.adrift.Add(int64(len(t.leased)))
 	t.leased = nil
-	return waiting
 }
 
 func (t *trials) nextLease() int64 {
@@ -171,6 +160,7 @@ func (b *Breaker) goodTrial(p *period, at, took int64) {
 	p.good++
 	p.lastGood, p.throttled = at, 0
 	b.leases = 0
+	b.longest = max(b.longest, took) // also where no closed period has shown how long a call takes
 	b.slowestTrial = max(b.slowestTrial, took)
 	if p.good < b.Trials {
 		return

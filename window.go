@@ -1,5 +1,7 @@
 package recloser
 
+import "math"
+
 // window holds the judged calls of a closed period: the running slice and ten
 // full ones. Good calls are not counted here: each slice remembers how many
 // the breaker had booked when it began. The breaker's lock guards it.
@@ -56,11 +58,11 @@ func (w *window) book(admitted int64, n uint32, failed bool) {
 		s.first, s.last = admitted, admitted
 	}
 	s.first, s.last = min(s.first, admitted), max(s.last, admitted)
+	count := &s.slow
 	if failed {
-		s.failed += n
-	} else {
-		s.slow += n
+		count = &s.failed
 	}
+	*count += min(n, math.MaxUint32-*count)
 }
 
 // sum adds up the slices that are not too old at now.

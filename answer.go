@@ -1,0 +1,79 @@
+package recloser
+
+// sending stops the slow clock of a call, unless it is slow already.
+func (b *Breaker) sending(c *call, now int64) {
+	b.act(now, func() {
+		if now-c.clock >= b.slowAfter {
+			return
+		}
+		p := c.period
+		c.sending = true
+		switch {
+		case c.kind == onTrial:
+			b.leaseTrial(p, c.trial, 0, now)
+		case c.kind == unjudged:
+		case p.running.leave(c.clock):
+			b.adrift.Add(1)
+			b.mindLeft(p, now)
+		default:
+			b.takeOut(p)
+		}
+	})
+}
+
+// sent starts the slow clock of a call anew.
+func (b *Breaker) sent(c *call, now int64) {
+	b.act(now, func() {
+		p := c.period
+		c.sending, c.clock = false, now
+		switch {
+		case c.kind == onTrial:
+			b.clockTrial(p, c.trial, now)
+		case c.kind == tracked && p.running.enter(now):
+			b.adrift.Add(-1)
+		}
+	})
+}
+
+// answer notes that the call is answered.
+func (b *Breaker) answer(c *call, now int64) {
+	p := c.period
+	if now >= p.due.Load() {
+		b.look(now)
+	}
+	c.answered = max(now, 1)
+	switch {
+	case c.kind == onTrial:
+		b.act(now, func() { b.leaseTrial(p, c.trial, c.answered, now) })
+	case c.kind == unjudged || c.sending:
+	case !p.running.leave(c.clock):
+		b.act(now, func() { c.judged = b.takeOut(p) })
+	default:
+		b.adrift.Add(1)
+		c.judged = now-c.clock >= b.slowAfter
+		if c.judged || p.busy.Load() {
+			b.act(now, func() { b.minded(p, c, now) })
+		}
+	}
+}
+
+// minded has the rules look at a call that was answered just now.
+func (b *Breaker) minded(p *period, c *call, now int64) {
+	switch {
+	case !c.judged:
+		b.mindLeft(p, now)
+	case b.cur.Load() == p:
+		b.cause = slowError{b.SlowCall}
+		b.badCalls(p, now, c.start, 1, false)
+	}
+}
+
+// takeOut takes a call that found itself adrift off those that are out, and
+// reports whether it was overdue: not if its period is over, or nobody judges.
+func (b *Breaker) takeOut(p *period) (overdue bool) {
+	if b.cur.Load() != p {
+		return false
+	}
+	p.out--
+	return b.slow > 0
+}
