@@ -20,12 +20,13 @@ type Config struct {
 	Dependencies []Dependency  // in the order of the file
 	Routes       []Route       // in the order of the file
 	Alerts       Alerts
+	Warnings     []string // what is allowed and hardly meant, as "file:line:column: ..."
 }
 
 // Admin is the listener for people, API and metrics.
 type Admin struct {
 	Listen string // default "127.0.0.1:8081"; only loopback addresses in this version
-	URL    string // how people reach it, for links in messages; default "http://" + Listen
+	URL    string // how people reach it, for links in messages; default "http://" + Listen, "" if the system chooses its port
 }
 
 // Dependency is the other side of calls.
@@ -34,8 +35,8 @@ type Dependency struct {
 	Name           string // for people; default: ID
 	Group          string
 	URL            *url.URL
-	Timeout        time.Duration // of a whole call, to the end of the headers; default 5 s
-	AttemptTimeout time.Duration // of one attempt, to the end of the headers; default 3 s
+	Timeout        time.Duration   // of a whole call, to the end of the headers; default 5 s
+	AttemptTimeout time.Duration   // of one attempt, to the end of the headers; default 3 s
 	Settings       recloser.Config // of the breaker, validated; defaults of the gateway (slow_call 2 s, cancel_on_trip) filled in
 }
 
@@ -60,9 +61,9 @@ const (
 
 // Ask sends one request to every member of a group.
 type Ask struct {
-	Group     string // "*" is all dependencies
-	Accept    string // the expression as written
-	Condition *vm.Program
+	Group     string      // "*" is all dependencies
+	Accept    string      // the expression as written
+	Condition *vm.Program // Accept as made by Compile, which says what to run it with
 	Decide    Decide
 	Quorum    int // for Quorum: how many must say yes
 	Timeout   time.Duration
@@ -78,6 +79,3 @@ type Teams struct {
 	Name string
 	URL  Secret
 }
-
-// Secret prints as "***" wherever it is formatted, logged or encoded.
-type Secret string

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/recloser-go/recloser/gateway/internal/demo"
+)
+
+func demoCommand() *cobra.Command {
+	var d demoRun
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Watch an outage with and without Recloser",
+		Long: `Watch an outage with and without Recloser: the same guests, twice twelve hotels,
+three of which fall ill from 10 s to 30 s. Nothing to configure, nothing stays.
+The report's fields: docs/demo.md.`,
+		Example: `  recloser demo
+  recloser demo --headless --report report.json
+  recloser demo --headless --check --report - | jq .lanes.protected.asks`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return d.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.BoolVar(&d.headless, "headless", false, "plain lines instead of a live view")
+	flags.DurationVar(&d.length, "for", demo.DefaultScript().Length, "how long guests come")
+	flags.StringVar(&d.report, "report", "", "write what was measured to `FILE` as JSON; - is stdout")
+	flags.BoolVar(&d.check, "check", false, "exit with 1 if something that must hold does not")
+	flags.StringVar(&d.colour, "color", "auto", "auto, always or never")
+	flags.BoolVar(&d.ascii, "ascii", false, "no marks but those of ASCII; the default if the locale is not UTF-8")
+	return cmd
+}
+
+// hotelCommand is what the demo starts for each of its hotels.
+func hotelCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    demo.HotelCommand + " NUMBER",
+		Short:  "Run one hotel of the demo",
+		Hidden: true,
+		Args:   cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			number, err := strconv.Atoi(args[0])
+			if err != nil {
+				return exit{exitUsage, fmt.Errorf("the hotel's number: %w", err)}
+			}
+			return demo.RunHotel(number, cmd.InOrStdin(), cmd.OutOrStdout())
+		},
+	}
+}
+
+// demoRun is a command line of recloser demo.
+type demoRun struct {
+	headless, check, ascii bool
+	length                 time.Duration
+	report, colour         string
+}
+
+func (d demoRun) run(ctx context.Context, stdout, stderr io.Writer) error {
+	o := demo.Options{Script: demo.DefaultScript(), Out: stdout, ASCII: d.ascii || !localeIsUTF8()}
+	if o.Script.Length = d.length; d.length <= 0 {
+		return exit{exitUsage, fmt.Errorf("--for is how long guests come, such as 45s, not %s", d.length)}
+	}
+	if d.report == "-" {
+		o.Out = stderr // words give way to data
+	}
+	terminal, isTerminal := terminalBehind(o.Out)
+	switch d.colour {
+	case "auto":
+		o.Colour = isTerminal && os.Getenv("NO_COLOR") == ""
+	case "always":
+		o.Colour = true
+	case "never":
+	default:
+		return exit{exitUsage, fmt.Errorf("--color is auto, always or never, not %q", d.colour)}
+	}
+	if isTerminal && !d.headless {
+		o.Size = sizeOf(terminal)
+	}
+
+	report := io.WriteCloser(keepOpen{stdout})
+	if d.report != "" && d.report != "-" {
+		file, err := os.Create(d.report) // now: afterwards is late for bad news
+		if err != nil {
+			return fmt.Errorf("the report cannot be written: %w: name another file with --report", err)
+		}
+		report = file
+	}
+	result, err := demo.Run(ctx, o)
+	if err == nil && d.report != "" {
+		_, err = result.Report.WriteTo(report)
+	}
+	err = errors.Join(err, report.Close())
+	switch {
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintln(stderr, "The demo was stopped before its end. None of its processes is left.")
+		return exit{code: exitFailed}
+	case err != nil:
+		return err
+	case d.check && !result.Kept:
+		return exit{exitFailed, errors.New("something that must hold does not: see above")}
+	}
+	return nil
+}
+
+// keepOpen is a writer that somebody else closes.
+type keepOpen struct{ io.Writer }
+
+func (keepOpen) Close() error { return nil }
+
+// terminalBehind returns the terminal that w writes to, and false if it is
+// none or one that can only append.
+func terminalBehind(w io.Writer) (*os.File, bool) {
+	file, ok := w.(*os.File)
+	if !ok || os.Getenv("TERM") == "dumb" {
+		return nil, false
+	}
+	return file, term.IsTerminal(int(file.Fd()))
+}
+
+// sizeOf returns how large a terminal is whenever asked.
+func sizeOf(terminal *os.File) func() (width, height int) {
+	return func() (int, int) {
+		width, height, err := term.GetSize(int(terminal.Fd()))
+		if err != nil || width <= 0 || height <= 0 {
+			return 80, 24
+		}
+		return width, height
+	}
+}
+
+// localeIsUTF8 reports whether the reader can be shown more than ASCII. Without
+// any locale, as in a container, the terminal most likely can.
+func localeIsUTF8() bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if locale := os.Getenv(name); locale != "" {
+			locale = strings.ToLower(strings.ReplaceAll(locale, "-", ""))
+			return strings.Contains(locale, "utf8")
+		}
+	}
+	return true
+}

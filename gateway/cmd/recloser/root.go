@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/recloser-go/recloser/gateway/internal/config"
+)
+
+// Exit codes. Scripts rely on them.
+const (
+	exitGood      = 0
+	exitFailed    = 1
+	exitUsage     = 2
+	exitBadConfig = 3
+)
+
+// exit is an error with an exit code of its own. Without an err everything has
+// been said already.
+type exit struct {
+	code int
+	err  error
+}
+
+func (e exit) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+// execute runs one command line.
+func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	begun := false
+	root := &cobra.Command{
+		Use:   "recloser",
+		Short: "Stops calling what is down or slow, and resumes by itself",
+		Example: `  recloser demo                       see it work, nothing to configure
+  recloser check recloser.yaml        find every mistake in a config
+  recloser serve -c recloser.yaml     run the gateway`,
+		SilenceErrors:    true,
+		SilenceUsage:     true,
+		PersistentPreRun: func(*cobra.Command, []string) { begun = true },
+	}
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	root.AddCommand(demoCommand(), hotelCommand(), serveCommand(), checkCommand(), versionCommand())
+
+	cmd, err := root.ExecuteContextC(ctx)
+	e, coded := errors.AsType[exit](err)
+	switch {
+	case err == nil:
+		return exitGood
+	case !begun: // cobra refused the command line
+		e = exit{exitUsage, err}
+	case !coded:
+		e = exit{exitFailed, err}
+	}
+	if e.err != nil {
+		fmt.Fprintln(stderr, inWords(e.err))
+	}
+	if e.code == exitUsage {
+		fmt.Fprintf(stderr, "Try %s --help.\n", cmd.CommandPath())
+	}
+	return e.code
+}
+
+// inWords shows the lines of a config file that are wrong.
+func inWords(err error) string {
+	if faults, ok := errors.AsType[config.Errors](err); ok {
+		return faults.Detail()
+	}
+	return "recloser: " + strings.TrimSpace(err.Error())
+}

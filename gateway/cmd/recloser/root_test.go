@@ -1,0 +1,72 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const goodConfig = `dependencies: { a: { url: http://a.example }, b: { url: http://b.example } }
+routes:
+  - path: /{dependency}/*
+`
+
+func TestCommandLine(t *testing.T) {
+	good := writeConfig(t, goodConfig)
+	warned := writeConfig(t, goodConfig+"  - { path: /ask, ask: { accept: 'true', timeout: 1s } }\n")
+	bad := writeConfig(t, strings.Replace(goodConfig, "url", "ulr", 1))
+	missing := filepath.Join(t.TempDir(), "recloser.yaml")
+	for _, c := range []struct {
+		name           string
+		args           []string
+		code           int
+		stdout, stderr string // parts; "" is nothing at all
+	}{
+		{"no command", nil, exitGood, "recloser serve -c", ""},
+		{"version", []string{"version"}, exitGood, "recloser ", ""},
+		{"completion", []string{"completion", "bash"}, exitGood, "__recloser", ""},
+		{"check", []string{"check", good}, exitGood, "ok: 2 dependencies, 1 route\n", ""},
+		{"check warns", []string{"check", warned}, exitGood, "ok: 2 dependencies, 2 routes\n", "warning: " + warned + ":4:51: the ask's timeout 1s is not above slow_call of a and 1 more"},
+		{"check finds", []string{"check", bad}, exitBadConfig, "", bad + `:1:22: unknown key "ulr"; did you mean "url"?`},
+		{"check goes on", []string{"check", bad, good}, exitBadConfig, good + ": ok: 2 dependencies, 1 route\n", "did you mean"},
+		{"check of nothing", []string{"check"}, exitUsage, "", "recloser: name at least one file to check\nTry recloser check --help.\n"},
+		{"no file", []string{"check", missing}, exitBadConfig, "", "recloser: there is no config file " + missing},
+		{"serve without a file", []string{"serve", "-c", missing}, exitBadConfig, "", "recloser: there is no config file " + missing},
+		{"misspelt command", []string{"srve"}, exitUsage, "", "serve"},
+		{"unknown flag", []string{"serve", "--confg", good}, exitUsage, "", "unknown flag: --confg\nTry recloser serve --help.\n"},
+		{"too much", []string{"version", "1"}, exitUsage, "", "unknown command"},
+		{"wrong format", []string{"serve", "-c", good, "--log-format", "xml"}, exitUsage, "", `--log-format is text or json, not "xml"`},
+		{"wrong level", []string{"serve", "-c", good, "--log-level", "loud"}, exitUsage, "", "loud"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			if code := execute(t.Context(), c.args, &stdout, &stderr); code != c.code {
+				t.Errorf("exit code %d, want %d", code, c.code)
+			}
+			for _, out := range []struct{ name, got, want string }{{"stdout", stdout.String(), c.stdout}, {"stderr", stderr.String(), c.stderr}} {
+				if !strings.Contains(out.got, out.want) || out.want == "" && out.got != "" {
+					t.Errorf("%s:\n%s\nwant %q", out.name, out.got, out.want)
+				}
+			}
+		})
+	}
+}
+
+// Help fits on a small terminal.
+func TestHelpIsShort(t *testing.T) {
+	for _, args := range [][]string{{}, {"serve"}, {"check"}, {"version"}, {"demo"}} {
+		var stdout bytes.Buffer
+		if code := execute(t.Context(), append(args, "--help"), &stdout, os.Stderr); code != exitGood {
+			t.Errorf("%q: exit code %d", args, code)
+		}
+		help := stdout.String()
+		if n := strings.Count(help, "\n"); n >= 24 {
+			t.Errorf("%q: %d lines\n%s", args, n, help)
+		}
+		if len(args) > 0 && args[0] != "version" && !strings.Contains(help, "Examples:") {
+			t.Errorf("%q has no examples", args)
+		}
+	}
+}

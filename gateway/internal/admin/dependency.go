@@ -1,0 +1,201 @@
+package admin
+
+import (
+	"net/url"
+	"time"
+
+	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/gateway/internal/dependency"
+)
+
+// Dependency is one dependency with its breaker as the API shows it. Times are
+// UTC, null where there is none; durations are milliseconds.
+type Dependency struct {
+	ID    string `json:"id" doc:"As in the configuration"`
+	Name  string `json:"name" doc:"For people"`
+	Group string `json:"group" doc:"Empty if it belongs to none"`
+	URL   string `json:"url" doc:"User, password and query are masked"`
+
+	State     string     `json:"state" enum:"closed,open,half-open,isolated,held-closed" doc:"What happens to calls now"`
+	Effect    string     `json:"effect" doc:"The state in plain words: passing, cut off, on trial, cut off by hand, passing by hand"`
+	Automatic string     `json:"automatic" enum:"closed,open,half-open" doc:"What the rules say, whatever an operator set; of an isolated dependency, what a release starts"`
+	Since     time.Time  `json:"since" doc:"When the state began"`
+	Until     *time.Time `json:"until" doc:"When the open time or the override ends"`
+	Reason    string     `json:"reason" doc:"Why the state changed last; empty before the first change"`
+	Explain   string     `json:"explain" doc:"Why it is cut off or not, in a sentence"`
+	Cause     string     `json:"cause" doc:"The last failure seen, cut at 200 characters; empty if there was none"`
+	Version   uint64     `json:"version" doc:"Goes up with every change of state; see if_version"`
+
+	Step      int        `json:"step" doc:"How often the open time has been doubled"`
+	OpenForMS int64      `json:"open_for_ms" doc:"Length of the running or last open time; 0 before the first"`
+	NextTrial *time.Time `json:"next_trial" doc:"When an open dependency is tried again"`
+	Ramping   bool       `json:"ramping" doc:"Closed, but in the slow start after an outage"`
+	Override  *Override  `json:"override" doc:"What an operator set"`
+
+	Window Window `json:"window" doc:"The calls that a verdict would rest on"`
+	Limits Limits `json:"limits" doc:"What the rules judge by"`
+
+	InFlight int               `json:"in_flight" doc:"Calls that are running now"`
+	Overdue  int               `json:"overdue" doc:"Those of them that are past the slow limit and not answered"`
+	Totals   Totals            `json:"totals" doc:"Calls that ended, since the start"`
+	Refused  map[string]uint64 `json:"refused" doc:"Calls not let through since the start, by reason; never counted as failures"`
+}
+
+// Window is what the breaker has seen lately.
+type Window struct {
+	Good     uint64   `json:"good"`
+	Failed   uint64   `json:"failed"`
+	Slow     uint64   `json:"slow" doc:"Not answered within the slow limit, and not failed before"`
+	Judged   uint64   `json:"judged" doc:"good + failed + slow"`
+	Run      int      `json:"run" doc:"Length of the running row of bad calls"`
+	MinCalls int      `json:"min_calls" doc:"How many judged calls a verdict on the share takes"`
+	BadRatio *float64 `json:"bad_ratio" doc:"Share of failed and slow calls, 0 to 1; null while there are not enough calls"`
+}
+
+// Limits are the settings in force; null is off.
+type Limits struct {
+	FailureRate  *float64 `json:"failure_rate" doc:"Share of bad calls in the window that trips"`
+	Consecutive  *int     `json:"consecutive" doc:"Bad calls in a row that trip"`
+	SpreadMS     *int64   `json:"spread_ms" doc:"Time over which the bad calls that trip were admitted, at least"`
+	SlowCallMS   *int64   `json:"slow_call_ms" doc:"A call not answered within this is bad"`
+	WindowMS     int64    `json:"window_ms" doc:"How far back the window reaches, at least"`
+	OpenForMS    int64    `json:"open_for_ms" doc:"First open time"`
+	MaxOpenForMS int64    `json:"max_open_for_ms" doc:"Longest open time"`
+	Trials       int      `json:"trials" doc:"Good trials needed to reclose"`
+}
+
+// Override is what an operator set, in place of what the rules say.
+type Override struct {
+	_     struct{}   `nullable:"true"`
+	State string     `json:"state" enum:"isolated,held-closed"`
+	By    string     `json:"by" doc:"Who"`
+	Why   string     `json:"why" doc:"The reason given"`
+	Since time.Time  `json:"since"`
+	Until *time.Time `json:"until" doc:"null: until it is released"`
+}
+
+// Totals count calls that ended, since the start.
+type Totals struct {
+	Success uint64 `json:"success"`
+	Failed  uint64 `json:"failed"`
+	Slow    uint64 `json:"slow" doc:"Ended well, but late"`
+	Ignored uint64 `json:"ignored" doc:"Says nothing about the dependency, such as a caller who hung up"`
+	Late    uint64 `json:"late" doc:"Those of all above that ended after the state had changed"`
+}
+
+// The longest texts that are shown; an error may bring a whole page with it.
+const (
+	maxCause = 200
+	maxText  = 500
+)
+
+func newDependency(d *dependency.Dependency) Dependency {
+	s := d.Breaker.Stats()
+	out := Dependency{
+		ID:        d.ID,
+		Name:      d.Name,
+		Group:     d.Group,
+		URL:       masked(d.URL),
+		State:     s.State.String(),
+		Effect:    s.State.Effect(),
+		Automatic: s.Automatic.String(),
+		Since:     stamp(s.Since),
+		Until:     stampOrNull(s.Until),
+		Reason:    string(s.Reason),
+		Explain:   cut(d.Breaker.Explain(), maxText),
+		Version:   s.Seq,
+		Step:      s.Step,
+		OpenForMS: s.OpenFor.Milliseconds(),
+		Ramping:   s.Ramping,
+		Override:  newOverride(s.Override),
+		Window:    newWindow(s),
+		Limits:    newLimits(s, d.Breaker.Config()),
+		InFlight:  s.InFlight,
+		Overdue:   s.Overdue,
+		Totals:    Totals{Success: s.Success, Failed: s.Failed, Slow: s.Slow, Ignored: s.Ignored, Late: s.Late},
+		Refused:   make(map[string]uint64),
+	}
+	if s.State == recloser.Open {
+		out.NextTrial = out.Until
+	}
+	if s.Cause != nil {
+		out.Cause = cut(s.Cause.Error(), maxCause)
+	}
+	for _, reason := range recloser.RefusalReasons() {
+		out.Refused[string(reason)] = s.Refused[reason]
+	}
+	return out
+}
+
+func newWindow(s recloser.Stats) Window {
+	w := Window{
+		Good: s.Window.Good, Failed: s.Window.Failed, Slow: s.Window.Slow,
+		Judged: s.Window.Judged(), Run: s.Window.Run, MinCalls: s.MinCalls,
+	}
+	if ratio, enough := s.BadRatio(); enough {
+		w.BadRatio = &ratio
+	}
+	return w
+}
+
+func newLimits(s recloser.Stats, cfg recloser.Config) Limits {
+	return Limits{
+		FailureRate:  onOrNull(cfg.FailureRate),
+		Consecutive:  onOrNull(cfg.Consecutive),
+		SpreadMS:     onOrNull(cfg.Spread.Milliseconds()),
+		SlowCallMS:   onOrNull(s.SlowCall.Milliseconds()),
+		WindowMS:     cfg.Window.Milliseconds(),
+		OpenForMS:    cfg.OpenFor.Milliseconds(),
+		MaxOpenForMS: cfg.MaxOpenFor.Milliseconds(),
+		Trials:       cfg.Trials,
+	}
+}
+
+func newOverride(o *recloser.Override) *Override {
+	if o == nil {
+		return nil
+	}
+	return &Override{State: o.State.String(), By: o.By, Why: o.Why, Since: stamp(o.Since), Until: stampOrNull(o.Until)}
+}
+
+// onOrNull is nil for a setting that is off. A time that is off is no whole
+// millisecond, and one that is on is at least one.
+func onOrNull[T int | int64 | float64](setting T) *T {
+	if setting <= 0 {
+		return nil
+	}
+	return &setting
+}
+
+func stamp(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
+
+func stampOrNull(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = stamp(t)
+	return &t
+}
+
+// masked hides what may be a secret in a base URL.
+func masked(u *url.URL) string {
+	if u == nil {
+		return ""
+	}
+	shown := *u
+	if shown.User != nil {
+		shown.User = url.User("xxxxx")
+	}
+	if shown.RawQuery != "" {
+		shown.RawQuery = "xxxxx"
+	}
+	return shown.String()
+}
+
+// cut shortens a text to n characters, the last of them an ellipsis.
+func cut(text string, n int) string {
+	if runes := []rune(text); len(runes) > n {
+		return string(runes[:n-1]) + "…"
+	}
+	return text
+}

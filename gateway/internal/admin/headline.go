@@ -1,0 +1,68 @@
+package admin
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/recloser-go/recloser"
+)
+
+// headline says in plain words how things are.
+type headline struct {
+	Text string // "2 of 12 dependencies are cut off"
+	Also string // what else is not as usual: "1 on trial, 1 at risk"
+	Well bool   // every dependency passes calls
+}
+
+func newHeadline(rows []row) headline {
+	count := make(map[string]int)
+	for _, r := range rows {
+		count[r.Key]++
+	}
+	isolated := count[recloser.Isolated.String()]
+	trial := count[recloser.HalfOpen.String()]
+	cutOff := count[recloser.Open.String()] + isolated
+
+	h := headline{Well: cutOff+trial == 0}
+	switch {
+	case len(rows) == 0:
+		h.Text = "No dependencies are configured"
+	case cutOff > 0:
+		h.Text = fmt.Sprintf("%d of %s %s cut off", cutOff, dependencies(len(rows)), isOrAre(cutOff))
+	case trial > 0:
+		h.Text = fmt.Sprintf("%d of %s %s on trial", trial, dependencies(len(rows)), isOrAre(trial))
+	case len(rows) == 1:
+		h.Text = "The dependency is passing calls"
+	default:
+		h.Text = fmt.Sprintf("All %d dependencies are passing calls", len(rows))
+	}
+
+	var also []string
+	add := func(n int, what string) {
+		if n > 0 {
+			also = append(also, fmt.Sprintf("%d %s", n, what))
+		}
+	}
+	add(isolated, "of them by hand")
+	if cutOff > 0 {
+		add(trial, "on trial")
+	}
+	add(count[atRisk], "at risk")
+	add(count[recloser.HeldClosed.String()], "passing by hand")
+	h.Also = strings.Join(also, ", ")
+	return h
+}
+
+func dependencies(n int) string {
+	if n == 1 {
+		return "1 dependency"
+	}
+	return fmt.Sprintf("%d dependencies", n)
+}
+
+func isOrAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}

@@ -1,0 +1,76 @@
+package admin
+
+import (
+	"fmt"
+	"mime"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+)
+
+// protect refuses what a foreign web page could make an operator's browser
+// send here. Whoever runs on this machine may do everything; a page that the
+// operator happens to look at may not.
+//
+//   - A request for a foreign host: a page can let its own name point to
+//     127.0.0.1 (DNS rebinding) and would then count as same-origin.
+//   - An act from another origin, as the browser's own headers say.
+//   - An act whose body is no JSON: that is all a plain form can send, even
+//     from a browser too old for such headers.
+func protect(hosts []string, next http.Handler) http.Handler {
+	own := map[string]bool{"localhost": true}
+	for _, host := range hosts {
+		own[hostName(host)] = true
+	}
+	crossOrigin := http.NewCrossOriginProtection()
+	crossOrigin.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		writeProblem(w, http.StatusForbidden, "refused: this act comes from a page of another site")
+	}))
+	sameOrigin := crossOrigin.Handler(jsonOnly(next))
+
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		if name := hostName(r.Host); !own[name] && !loopback(name) {
+			writeProblem(w, http.StatusForbidden, fmt.Sprintf(
+				"refused: host %q is not a name of this listener; use localhost, a loopback address, or the host of admin.listen or admin.url", r.Host))
+			return
+		}
+		sameOrigin.ServeHTTP(w, r)
+	})
+}
+
+// jsonOnly lets acts through only if their body is JSON. DELETE has its
+// parameters in the query, and a body would be overlooked.
+func jsonOnly(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.Method {
+		case http.MethodGet, http.MethodHead, http.MethodOptions:
+		case http.MethodDelete:
+			if r.ContentLength != 0 {
+				writeProblem(w, http.StatusBadRequest, "DELETE takes no body: put reason, by and if_version into the query")
+				return
+			}
+		default:
+			if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+				writeProblem(w, http.StatusUnsupportedMediaType, "send JSON, with the header Content-Type: application/json")
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// hostName strips the port, the brackets of IPv6 and the dot of an absolute name.
+func hostName(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	return strings.ToLower(strings.TrimSuffix(host, "."))
+}
+
+func loopback(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return err == nil && addr.Unmap().IsLoopback()
+}

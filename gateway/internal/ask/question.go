@@ -1,0 +1,86 @@
+package ask
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+
+	"github.com/recloser-go/recloser/gateway/internal/config"
+)
+
+// question is what every member is asked.
+type question struct {
+	rule   *config.Ask
+	method string
+	path   string
+	query  string
+	header http.Header // shared by all requests: transports do not change it
+	body   []byte
+}
+
+func newQuestion(w http.ResponseWriter, r *http.Request, route config.Route) (*question, error) {
+	body, err := readAll(w, r)
+	if err != nil {
+		return nil, err
+	}
+	return &question{
+		rule:   route.Ask,
+		method: r.Method,
+		path:   route.Path,
+		query:  r.URL.RawQuery,
+		header: header(r),
+		body:   body,
+	}, nil
+}
+
+// header returns the client's headers without those that concern its connection
+// only, or that would not be true of ours.
+func header(in *http.Request) http.Header {
+	out := &http.Request{Header: in.Header.Clone()}
+	for _, list := range in.Header["Connection"] {
+		for name := range strings.SplitSeq(list, ",") {
+			out.Header.Del(strings.TrimSpace(name))
+		}
+	}
+	for name := range out.Header {
+		if strings.HasPrefix(name, "X-Forwarded-") {
+			out.Header.Del(name)
+		}
+	}
+	for _, name := range []string{
+		"Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization",
+		"Te", "Trailer", "Transfer-Encoding", "Upgrade",
+		"Accept-Encoding", "Expect", "Content-Length", // we read the bodies, all at once
+		"Forwarded", "X-Real-Ip",
+	} {
+		out.Header.Del(name)
+	}
+	(&httputil.ProxyRequest{In: in, Out: out}).SetXForwarded()
+	if _, ok := out.Header["User-Agent"]; !ok {
+		out.Header.Set("User-Agent", "") // else net/http adds its own
+	}
+	return out.Header
+}
+
+// to returns the request for one member: the route's path below its URL.
+func (q *question) to(ctx context.Context, base *url.URL) (*http.Request, error) {
+	u := base.JoinPath(q.path)
+	if u.RawQuery != "" && q.query != "" {
+		u.RawQuery += "&"
+	}
+	u.RawQuery += q.query
+	var body io.Reader
+	if len(q.body) > 0 {
+		body = bytes.NewReader(q.body)
+	}
+	req, err := http.NewRequestWithContext(ctx, q.method, u.String(), body)
+	if err != nil {
+		return nil, err
+	}
+	req.Header = q.header
+	return req, nil
+}

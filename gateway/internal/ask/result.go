@@ -1,0 +1,81 @@
+package ask
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/recloser-go/recloser/gateway/internal/problem"
+)
+
+// Result is the body of an answer.
+type Result struct {
+	Answer  Answer   `json:"answer"`
+	By      []string `json:"by"`      // the dependencies that said yes, if the answer is yes
+	Members []Member `json:"members"` // all that were to be asked, in the order of the config
+}
+
+// Member is one dependency's part.
+type Member struct {
+	Dependency   string  `json:"dependency"`               // its ID
+	Name         string  `json:"name"`                     // for people
+	Result       Outcome `json:"result"`                   // what it said, or why it said nothing
+	Status       int     `json:"status,omitempty"`         // of its response
+	LatencyMS    int64   `json:"latency_ms"`               // until its answer, or as long as it was waited for
+	Reason       string  `json:"reason,omitempty"`         // why there is no yes or no
+	RetryAfterMS int64   `json:"retry_after_ms,omitempty"` // refused or released: until it may be asked again, if known
+}
+
+// Outcome is what came of asking one member.
+type Outcome string
+
+// The outcomes of a member. All but yes and no are no answer.
+const (
+	SaidYes  Outcome = "yes"
+	SaidNo   Outcome = "no"
+	Failed   Outcome = "failed"   // no answer, or one that is none
+	Refused  Outcome = "refused"  // cut off, so it was not asked
+	TimedOut Outcome = "timeout"  // not answered in time
+	Released Outcome = "released" // cut off while the ask waited for it
+	Pending  Outcome = "pending"  // not answered when the answer was certain
+)
+
+func newResult(answer Answer, members []Member) Result {
+	r := Result{Answer: answer, By: []string{}, Members: members}
+	if answer == Yes {
+		for _, m := range members {
+			if m.Result == SaidYes {
+				r.By = append(r.By, m.Dependency)
+			}
+		}
+	}
+	return r
+}
+
+func (r *Result) write(w http.ResponseWriter) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Cache-Control", "no-store")
+	status := http.StatusOK
+	if r.Answer == Unknown {
+		status = http.StatusServiceUnavailable
+		if wait := r.retryAfter(); wait > 0 {
+			h.Set("Retry-After", strconv.Itoa(problem.Seconds(wait)))
+		}
+	}
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(r) // a client that is gone needs no answer
+}
+
+// retryAfter returns how long it takes until asking again may give another
+// answer, 0 if nobody knows.
+func (r *Result) retryAfter() time.Duration {
+	var first int64
+	for _, m := range r.Members {
+		if m.RetryAfterMS > 0 && (first == 0 || m.RetryAfterMS < first) {
+			first = m.RetryAfterMS
+		}
+	}
+	return time.Duration(first) * time.Millisecond
+}

@@ -1,0 +1,74 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Fault is one thing that is wrong with a file.
+type Fault struct {
+	File         string
+	Line, Column int    // from 1; the column counts characters, not bytes
+	What         string // what is wrong
+	Do           string // what to do about it; "" if What says so already
+	Source       string // the line as written; "" if it holds a secret
+}
+
+// Error returns "file:line:column: what is wrong; what to do".
+func (f Fault) Error() string {
+	s := fmt.Sprintf("%s:%d:%d: %s", f.File, f.Line, f.Column, f.What)
+	if f.Do != "" {
+		s += "; " + f.Do
+	}
+	return s
+}
+
+// Detail returns Error and below it the line with a caret under the column.
+func (f Fault) Detail() string {
+	if strings.TrimSpace(f.Source) == "" {
+		return f.Error()
+	}
+	before := []rune(f.Source)
+	before = before[:min(f.Column-1, len(before))]
+	indent := strings.Map(func(r rune) rune {
+		if r == '\t' {
+			return r // as wide as the tab above it
+		}
+		return ' '
+	}, string(before))
+	return fmt.Sprintf("%s\n    %s\n    %s^", f.Error(), f.Source, indent)
+}
+
+// Errors is everything that is wrong with a file, in the order of its lines.
+type Errors []Fault
+
+// Error returns one line for each fault.
+func (e Errors) Error() string { return e.join(Fault.Error) }
+
+// Detail is Error with the lines of the file, for people at a terminal.
+func (e Errors) Detail() string { return e.join(Fault.Detail) }
+
+func (e Errors) join(write func(Fault) string) string {
+	lines := make([]string, len(e))
+	for i, f := range e {
+		lines[i] = write(f)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap returns each fault as an error of its own.
+func (e Errors) Unwrap() []error {
+	all := make([]error, len(e))
+	for i, f := range e {
+		all[i] = f
+	}
+	return all
+}
+
+func (e Errors) sort() {
+	slices.SortStableFunc(e, func(a, b Fault) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+}

@@ -1,0 +1,178 @@
+package config
+
+import (
+	"errors"
+	"flag"
+	"net/url"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/recloser-go/recloser"
+)
+
+var update = flag.Bool("update", false, "write the messages in testdata anew")
+
+const teamsURL = "https://hook.example/workflows/0?sig=from-the-environment"
+
+func loadGood(t *testing.T) *Config {
+	t.Helper()
+	t.Setenv("TEAMS_URL", teamsURL)
+	c, err := Load("testdata/good.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestLoad(t *testing.T) {
+	c := loadGood(t)
+	mustURL := func(s string) *url.URL {
+		u, err := url.Parse(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	if c.Listen != ":8080" || c.Grace != 20*time.Second {
+		t.Errorf("listen %q, grace %s", c.Listen, c.Grace)
+	}
+	if want := (Admin{Listen: "127.0.0.1:8081", URL: "https://recloser.example"}); c.Admin != want {
+		t.Errorf("admin %+v, want %+v", c.Admin, want)
+	}
+	wantDependencies := []Dependency{
+		{
+			ID: "hotel-1", Name: "Aurora Central", Group: "coast", URL: mustURL("https://api.hotel-1.example/v1"),
+			Timeout: 4 * time.Second, AttemptTimeout: 2500 * time.Millisecond,
+			Settings: recloser.Config{Name: "hotel-1", SlowCall: time.Second, FailureRate: 0.4, CancelOnTrip: true},
+		},
+		{
+			ID: "hotel-2", Name: "hotel-2", Group: "coast", URL: mustURL("http://127.0.0.1:9002"),
+			Timeout: 2 * time.Second, AttemptTimeout: 2 * time.Second,
+			Settings: recloser.Config{
+				Name: "hotel-2", Window: 30 * time.Second, MinCalls: 5, FailureRate: recloser.Off, Consecutive: 3,
+				Spread: recloser.Off, SlowCall: recloser.Off, OpenFor: 2 * time.Second, MaxOpenFor: 5 * time.Second,
+				Jitter: recloser.Off, ResetAfter: 2 * time.Minute, Trials: 1, TrialTimeout: 20 * time.Second,
+				Ramp: recloser.Off, RetryAfterMax: recloser.Off,
+			},
+		},
+		{
+			ID: "hotel-3", Name: "hotel-3", URL: mustURL("https://hotel-3.example:8443"),
+			Timeout: 4 * time.Second, AttemptTimeout: 4 * time.Second,
+			Settings: recloser.Config{Name: "hotel-3", SlowCall: time.Second, FailureRate: 0.4, CancelOnTrip: true},
+		},
+	}
+	if !reflect.DeepEqual(c.Dependencies, wantDependencies) {
+		t.Errorf("dependencies\n%+v\nwant\n%+v", c.Dependencies, wantDependencies)
+	}
+	for _, r := range c.Routes {
+		if r.Ask != nil {
+			if r.Ask.Condition == nil {
+				t.Errorf("%s: no condition", r.Path)
+			}
+			r.Ask.Condition = nil
+		}
+	}
+	wantRoutes := []Route{
+		{Path: "/hotels/{dependency}/*", ReleaseOnTrip: true},
+		{Path: "/second/*", Dependency: "hotel-2"},
+		{Path: "/access", ReleaseOnTrip: true, Ask: &Ask{
+			Group: "*", Accept: "status == 200 && body.allowed == true", Decide: FirstYes, Timeout: 1500 * time.Millisecond,
+		}},
+		{Path: "/access/coast", ReleaseOnTrip: true, Ask: &Ask{
+			Group: "coast", Accept: "status == 200", Decide: Quorum, Quorum: 2, Timeout: 4 * time.Second,
+		}},
+	}
+	if !reflect.DeepEqual(c.Routes, wantRoutes) {
+		t.Errorf("routes\n%+v\nwant\n%+v", c.Routes, wantRoutes)
+	}
+	wantTeams := []Teams{{"gates", teamsURL}, {"teams-2", "https://hook.example/workflows/1?sig=from-the-file"}}
+	if !reflect.DeepEqual(c.Alerts.Teams, wantTeams) {
+		t.Error("alerts.teams is not what the environment and the file say")
+	}
+	if len(c.Warnings) != 0 {
+		t.Errorf("warnings %q", c.Warnings)
+	}
+}
+
+func TestParseDefaults(t *testing.T) {
+	c, err := Parse("min.yaml", []byte("dependencies: {a: {url: http://a.example}}\nroutes:\n- {path: /a, ask: {accept: 'true'}}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Listen != ":8080" || c.Admin != (Admin{"127.0.0.1:8081", "http://127.0.0.1:8081"}) || c.Grace != 15*time.Second {
+		t.Errorf("%+v", c)
+	}
+	d := c.Dependencies[0]
+	if d.Timeout != 5*time.Second || d.AttemptTimeout != 3*time.Second {
+		t.Errorf("timeouts %s %s", d.Timeout, d.AttemptTimeout)
+	}
+	if s := d.Settings; s.SlowCall != 2*time.Second || !s.CancelOnTrip || s.Name != "a" {
+		t.Errorf("settings %+v", s)
+	}
+	if a := c.Routes[0].Ask; a.Group != "*" || a.Decide != FirstYes || a.Timeout != 5*time.Second {
+		t.Errorf("ask %+v", a)
+	}
+}
+
+// An ask that ends before a member can be called slow is allowed and named.
+func TestParseWarning(t *testing.T) {
+	c, err := Parse("ask.yaml", []byte(`dependencies:
+  a: { url: http://a.example }
+  b: { url: http://b.example, breaker: { slow_call: 1s } }
+  c: { url: http://c.example, breaker: { slow_call: 3s } }
+routes:
+  - path: /access
+    ask: { accept: 'true', timeout: 2s }
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"ask.yaml:7:37: the ask's timeout 2s is not above slow_call of a and 1 more, so a hang shows only after " +
+		"the answer went out; raise timeout or lower slow_call"}
+	if !reflect.DeepEqual(c.Warnings, want) {
+		t.Errorf("got  %q\nwant %q", c.Warnings, want)
+	}
+}
+
+// G27: every bad input has its messages, whole, in testdata.
+func TestParseBad(t *testing.T) {
+	files, err := filepath.Glob("testdata/bad/*.yaml")
+	if err != nil || len(files) < 20 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	for _, path := range files {
+		name := filepath.Base(path)
+		t.Run(strings.TrimSuffix(name, ".yaml"), func(t *testing.T) {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := Parse(name, data)
+			faults, ok := errors.AsType[Errors](err)
+			if !ok || len(faults) == 0 || c != nil {
+				t.Fatalf("got %v and %T %v, want faults", c, err, err)
+			}
+			got := faults.Detail() + "\n"
+			if strings.Contains(got, "SECRET") {
+				t.Errorf("a message shows a secret:\n%s", got)
+			}
+			golden := strings.TrimSuffix(path, ".yaml") + ".txt"
+			if *update {
+				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != string(want) {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}

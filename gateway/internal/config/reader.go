@@ -1,0 +1,192 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// reader walks the syntax tree of one file and collects every fault, where a
+// decoder into structs would stop at the first and lose the positions.
+type reader struct {
+	file   string
+	lines  []string
+	faults Errors
+	secret map[int]bool // lines that must not be shown
+}
+
+// position of a character, both from 1.
+type position struct{ line, column int }
+
+// at returns where the node begins.
+func at(n ast.Node) position {
+	switch v := n.(type) {
+	case *ast.MappingNode:
+		if !v.IsFlowStyle && len(v.Values) > 0 {
+			return at(v.Values[0].Key)
+		}
+	case *ast.MappingValueNode:
+		return at(v.Key)
+	}
+	p := n.GetToken().Position
+	return position{p.Line, p.Column}
+}
+
+func (r *reader) fault(n ast.Node, do, what string, args ...any) {
+	r.faultAt(at(n), do, what, args...)
+}
+
+func (r *reader) faultAt(p position, do, what string, args ...any) {
+	// The parser puts some tokens behind the end of a line or of the file.
+	p.line = min(max(p.line, 1), len(r.lines))
+	source := r.lines[p.line-1]
+	p.column = min(max(p.column, 1), len([]rune(source))+1)
+	r.faults = append(r.faults, Fault{
+		File: r.file, Line: p.line, Column: p.column,
+		What: fmt.Sprintf(what, args...), Do: do, Source: source,
+	})
+}
+
+// entry is a key of a mapping with its value.
+type entry struct {
+	key   ast.Node
+	name  string
+	value ast.Node
+}
+
+// entries returns the pairs of a mapping whose keys are different words. Each
+// fault of the mapping itself is noted; kind names a key in messages.
+func (r *reader) entries(n ast.Node, kind string) []entry {
+	mapping, ok := n.(ast.MapNode)
+	if !ok {
+		if r.readable(n) {
+			do := "write keys and values below each other, indented"
+			if s, ok := n.(*ast.StringNode); ok && strings.Contains(s.Value, ":") {
+				do = `write "key: value", with a space after the colon`
+			}
+			r.fault(n, do, "here must be a mapping, not %s", shape(n))
+		}
+		return nil
+	}
+	first := make(map[string]position)
+	var all []entry
+	for pairs := mapping.MapRange(); pairs.Next(); {
+		key, value := pairs.Key(), pairs.Value()
+		name, ok := r.text(key)
+		if !ok {
+			continue
+		}
+		if p, twice := first[name]; twice {
+			r.fault(key, fmt.Sprintf("the first is in line %d; remove or rename one", p.line), "%s %q is written twice", kind, name)
+			continue
+		}
+		first[name] = at(key)
+		all = append(all, entry{key, name, value})
+	}
+	return all
+}
+
+// fields says what reads the value of each known key.
+type fields map[string]func(ast.Node)
+
+// mapping reads a mapping whose keys must all be known.
+func (r *reader) mapping(n ast.Node, known fields) {
+	for _, e := range r.entries(n, "key") {
+		read, ok := known[e.name]
+		switch {
+		case ok && isNull(e.value):
+			r.fault(e.key, "write a value or remove the key", "%q has no value", e.name)
+		case ok:
+			read(e.value)
+		case comesLater(e.name):
+			r.fault(e.key, "remove it", "this version does not have %q yet", e.name)
+		default:
+			r.fault(e.key, didYouMean(e.name, maps.Keys(known)), "unknown key %q", e.name)
+		}
+	}
+}
+
+// comesLater reports whether a key is of the design but not of this version.
+func comesLater(key string) bool {
+	return slices.Contains([]string{
+		"rate_limit", "probe", "key", "bulkhead", "maintenance", "last_known", "include", "storage", "fleet", "tokens", "webhook", "slack",
+	}, key)
+}
+
+// list returns the items of a sequence.
+func (r *reader) list(n ast.Node) []ast.Node {
+	s, ok := n.(*ast.SequenceNode)
+	if !ok {
+		if r.readable(n) {
+			r.fault(n, `begin each item with "- "`, "here must be a list, not %s", shape(n))
+		}
+		return nil
+	}
+	return s.Values
+}
+
+// text returns a single value as it was written, without its quotes.
+func (r *reader) text(n ast.Node) (string, bool) {
+	s, ok := r.secretText(n)
+	if ok && strings.Contains(s, "${") {
+		r.fault(n, "write the value itself", "${...} is read only in the url of an alert channel")
+		return "", false
+	}
+	return s, ok
+}
+
+// secretText is text where "${...}" is allowed.
+func (r *reader) secretText(n ast.Node) (string, bool) {
+	if !r.readable(n) {
+		return "", false
+	}
+	switch v := n.(type) {
+	case *ast.StringNode:
+		return v.Value, true
+	case *ast.LiteralNode:
+		return v.Value.Value, true
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
+		return n.GetToken().Value, true
+	}
+	r.fault(n, "", "here must be a single value, not %s", shape(n))
+	return "", false
+}
+
+// readable notes a fault if n is a part of YAML that only hides what is written.
+func (r *reader) readable(n ast.Node) bool {
+	var what string
+	switch n.(type) {
+	case *ast.AnchorNode, *ast.AliasNode, *ast.MergeKeyNode:
+		what = "anchors, aliases and merge keys are not read"
+	case *ast.TagNode, *ast.DirectiveNode:
+		what = "tags and directives are not read"
+	case *ast.MappingKeyNode:
+		what = `keys that begin with "?" are not read`
+	default:
+		return true
+	}
+	r.fault(n, "write the value out, or put it under defaults", "%s", what)
+	return false
+}
+
+func isNull(n ast.Node) bool {
+	_, ok := n.(*ast.NullNode)
+	return ok
+}
+
+// shape names what kind of value a node is.
+func shape(n ast.Node) string {
+	switch n.(type) {
+	case ast.MapNode:
+		return "a mapping"
+	case *ast.SequenceNode:
+		return "a list"
+	case *ast.NullNode:
+		return "nothing"
+	default:
+		return "a single value"
+	}
+}

@@ -1,0 +1,218 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/recloser-go/recloser"
+)
+
+// process states, as the kernel writes them.
+const (
+	stopped = "T"
+	zombie  = "Z"
+)
+
+// hotelsOf returns the processes of a demo's hotels, by PID, with their states.
+func hotelsOf(t *testing.T, parent int) map[int]string {
+	t.Helper()
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	hotels := map[int]string{}
+	for _, path := range stats {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue // ended meanwhile
+		}
+		_, after, _ := strings.Cut(string(text), ") ") // after the name: state, parent, ...
+		fields := strings.Fields(after)
+		cmdline, err := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))
+		if err != nil || len(fields) < 2 || fields[1] != strconv.Itoa(parent) || !strings.Contains(string(cmdline), HotelCommand) {
+			continue
+		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		hotels[pid] = fields[0]
+	}
+	return hotels
+}
+
+// lives reports whether the process is there and still runs.
+func lives(pid int) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	_, after, _ := strings.Cut(string(text), ") ")
+	return !strings.HasPrefix(after, zombie)
+}
+
+func TestRun(t *testing.T) {
+	var out strings.Builder
+	// Short enough for a test: hotel-3's first trial falls after its recovery.
+	script := Script{FaultsFrom: time.Second, FaultsUntil: 4 * time.Second, Length: 8 * time.Second}
+	result, err := Run(t.Context(), Options{Script: script, Out: &out})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(out.String())
+		}
+	})
+	if left := hotelsOf(t, os.Getpid()); len(left) > 0 {
+		t.Errorf("%d hotels are left: %v", len(left), left)
+	}
+
+	with, without := result.Report.Lanes.Protected, result.Report.Lanes.Unprotected
+	for _, id := range []string{"hotel-3", "hotel-7"} {
+		a, b := with.Hotels[id], without.Hotels[id]
+		if b.WaitedOver1s < 3*max(1, a.WaitedOver1s) {
+			t.Errorf("%s: %d guests waited with Recloser and %d without, want three times fewer", id, a.WaitedOver1s, b.WaitedOver1s)
+		}
+		if a.MaxWaitMS >= b.MaxWaitMS {
+			t.Errorf("%s: longest wait %d ms with Recloser and %d ms without", id, a.MaxWaitMS, b.MaxWaitMS)
+		}
+		if a.FirstRefusalS == nil || a.Refused == 0 {
+			t.Errorf("%s: nobody was turned away: %+v", id, a)
+		}
+		if b.Refused != 0 || b.FirstRefusalS != nil {
+			t.Errorf("%s: %d guests were turned away without Recloser", id, b.Refused)
+		}
+		if b.CallsReached < 2*a.CallsReached {
+			t.Errorf("%s: %d calls reached it with Recloser and %d without", id, a.CallsReached, b.CallsReached)
+		}
+	}
+	if a, b := with.Hotels["hotel-5"], without.Hotels["hotel-5"]; b.CallsReached < 2*a.CallsReached || b.Failed < 2*a.Failed {
+		t.Errorf("hotel-5: with Recloser %+v, without %+v", a, b)
+	}
+	for id, h := range with.Hotels {
+		if h.Fault == NoFault && (h.OK == 0 || h.Failed+h.Refused > 0) {
+			t.Errorf("%s is well: %+v", id, h)
+		}
+	}
+	for name, asks := range map[string]Asks{"with": with.Asks, "without": without.Asks} {
+		if asks.Yes == 0 || asks.No == 0 || asks.Unknown == 0 {
+			t.Errorf("asks %s Recloser: %+v, want some of each answer", name, asks)
+		}
+	}
+	var states []recloser.State
+	for _, tr := range result.Report.Transitions {
+		if tr.Dependency == "hotel-3" {
+			states = append(states, tr.To)
+		}
+	}
+	if want := []recloser.State{recloser.Open, recloser.HalfOpen, recloser.Closed}; !slices.Equal(states, want) {
+		t.Errorf("hotel-3 became %v, want %v", states, want)
+	}
+	for _, want := range []string{"hotel-3 hangs", "hotel-3 open: cut off", "hotel-3 half-open: on trial", "hotel-3 is cut off", "hotel-3 is back"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the output does not say %q", want)
+		}
+	}
+}
+
+func TestRunEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := Run(ctx, Options{Script: Script{time.Millisecond, time.Hour, time.Hour}, Out: &strings.Builder{}})
+		ended <- err
+	}()
+	eventually(t, "two hotels are stopped", func() bool { return inState(hotelsOf(t, os.Getpid()), stopped) == 2 })
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("Run returned %v", err)
+	}
+	if left := hotelsOf(t, os.Getpid()); len(left) > 0 {
+		t.Errorf("%d hotels are left: %v", len(left), left)
+	}
+}
+
+func TestRunFailsIfAHotelDies(t *testing.T) {
+	ended := make(chan error, 1)
+	go func() {
+		_, err := Run(t.Context(), Options{Script: Script{time.Hour, time.Hour, time.Hour}, Out: &strings.Builder{}})
+		ended <- err
+	}()
+	var hotels map[int]string
+	eventually(t, "all hotels run", func() bool {
+		hotels = hotelsOf(t, os.Getpid())
+		return len(hotels) == 2*hotelsPerLane
+	})
+	for pid := range hotels {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		break
+	}
+	err := <-ended
+	if err == nil || !strings.Contains(err.Error(), "signal: killed") {
+		t.Errorf("Run returned %v, want how the hotel ended", err)
+	}
+	if left := hotelsOf(t, os.Getpid()); len(left) > 0 {
+		t.Errorf("%d hotels are left: %v", len(left), left)
+	}
+}
+
+// However the demo's process ends, its hotels do not outlive it, the stopped
+// ones included.
+func TestNoProcessIsLeft(t *testing.T) {
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGKILL} {
+		t.Run(sig.String(), func(t *testing.T) {
+			self, err := os.Executable()
+			if err != nil {
+				t.Fatal(err)
+			}
+			demo := exec.Command(self, endlessDemo)
+			if err := demo.Start(); err != nil {
+				t.Fatal(err)
+			}
+			ended := make(chan struct{})
+			go func() {
+				_ = demo.Wait()
+				close(ended)
+			}()
+			t.Cleanup(func() {
+				_ = demo.Process.Kill()
+				<-ended
+			})
+			var hotels map[int]string
+			eventually(t, "two of 24 hotels are stopped", func() bool {
+				hotels = hotelsOf(t, demo.Process.Pid)
+				return len(hotels) == 2*hotelsPerLane && inState(hotels, stopped) == 2
+			})
+			if err := demo.Process.Signal(sig); err != nil {
+				t.Fatal(err)
+			}
+			<-ended
+			for pid := range hotels {
+				eventually(t, fmt.Sprintf("hotel %d has ended", pid), func() bool { return !lives(pid) })
+			}
+		})
+	}
+}
+
+func inState(hotels map[int]string, state string) int {
+	n := 0
+	for _, s := range hotels {
+		if s == state {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,146 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/gateway"
+	"github.com/recloser-go/recloser/gateway/internal/config"
+)
+
+// guardConfig returns the gateway's configuration. What it does not name is
+// the gateway's default.
+func guardConfig(hotels []*process) (*config.Config, error) {
+	var b strings.Builder
+	b.WriteString(`
+listen: "127.0.0.1:0"
+admin: { listen: "127.0.0.1:0" }
+defaults:
+  breaker: { slow_call: 800ms, open_for: 2s, max_open_for: 5s }
+routes:
+  - path: /hotels/{dependency}/*
+  - path: /access
+    ask:
+      group: "*"
+      accept: 'status == 200 && body.allowed == true'
+      timeout: 1500ms
+dependencies:
+`)
+	for _, h := range hotels {
+		fmt.Fprintf(&b, "  %s: { url: %q }\n", hotelID(h.number), h.url)
+	}
+	return config.Parse("the demo's config", []byte(b.String()))
+}
+
+// guard is the gateway of the protected lane.
+type guard struct {
+	gateway  *gateway.Gateway
+	breakers []*recloser.Breaker // of hotel n at n-1
+
+	mu     sync.Mutex
+	events []recloser.Transition
+}
+
+// startGuard starts a gateway in front of the hotels.
+func startGuard(ctx context.Context, hotels []*process) (*guard, error) {
+	c, err := guardConfig(hotels)
+	if err != nil {
+		return nil, err
+	}
+	g := &guard{}
+	if g.gateway, err = gateway.New(gateway.Options{Config: c}); err != nil {
+		return nil, err
+	}
+	for _, d := range g.gateway.Dependencies().All() {
+		d.Breaker.Subscribe(g.note)
+		g.breakers = append(g.breakers, d.Breaker)
+	}
+	return g, g.gateway.Start(ctx)
+}
+
+func (g *guard) note(t recloser.Transition) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.events = append(g.events, t)
+}
+
+// transitions returns what the breakers have done so far.
+func (g *guard) transitions() []recloser.Transition {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Clone(g.events)
+}
+
+// messages returns what people would have been told, oldest first.
+func (g *guard) messages() []string {
+	var all []string
+	for _, m := range g.gateway.Messages() {
+		all = append(all, m.String())
+	}
+	return all
+}
+
+// panel returns where people see the gateway.
+func (g *guard) panel() string { return "http://" + g.gateway.AdminAddr() }
+
+// stop ends the gateway. Nobody is left to wait for: calls are cut off.
+func (g *guard) stop() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_ = g.gateway.Stop(ctx) // its only error is that calls were cut off
+}
+
+// viaGateway is a turnstile that asks the gateway.
+type viaGateway struct {
+	client *http.Client
+	base   *url.URL
+}
+
+func (g *guard) turnstile() viaGateway {
+	return viaGateway{newClient(), &url.URL{Scheme: "http", Host: g.gateway.Addr()}}
+}
+
+func (t viaGateway) scan(ctx context.Context, hotel int, query url.Values) (result, bool) {
+	target := t.base.JoinPath("hotels", hotelID(hotel), "scan")
+	target.RawQuery = query.Encode()
+	var answer access
+	resp, err := get(ctx, t.client, target, &answer)
+	switch {
+	case err != nil:
+		return failed, false
+	case resp.StatusCode == http.StatusServiceUnavailable && resp.Header.Get("Recloser-Reason") != "":
+		return refused, false
+	case resp.StatusCode != http.StatusOK:
+		return failed, false
+	}
+	return answered, answer.Allowed
+}
+
+func (t viaGateway) ask(ctx context.Context, query url.Values) (result, bool) {
+	target := t.base.JoinPath("access")
+	target.RawQuery = query.Encode()
+	var answer struct {
+		Answer string `json:"answer"`
+	}
+	resp, err := get(ctx, t.client, target, &answer)
+	if err != nil {
+		return unknown, false
+	}
+	letIn := answer.Answer == "yes"
+	switch {
+	case resp.StatusCode != http.StatusOK:
+		return unknown, letIn
+	case letIn:
+		return yes, true
+	case answer.Answer == "no":
+		return no, false
+	}
+	return unknown, false
+}

@@ -1,0 +1,166 @@
+package demo
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// HotelCommand is the hidden subcommand under which the binary runs one hotel.
+const HotelCommand = "demo-hotel"
+
+// startLimit is how long the hotels of a lane may take to start.
+const startLimit = 30 * time.Second
+
+// process is a hotel as seen by the demo that started it.
+type process struct {
+	number int
+	url    *url.URL
+
+	cmd    *exec.Cmd
+	faults io.WriteCloser // a fault a line; its end ends the hotel
+	port   io.ReadCloser  // the hotel's first line
+	stderr bytes.Buffer   // to be read once ended is closed
+	ended  chan struct{}
+}
+
+// startHotels starts the hotels of one lane and waits for their ports. The
+// caller's goroutine must be locked to its thread for as long as they are
+// needed: on Linux a hotel is killed when the thread that started it ends.
+func startHotels(ctx context.Context) ([]*process, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("demo: find the own program, to run the hotels: %w", err)
+	}
+	var all []*process
+	for i := range hotelsPerLane {
+		p, err := startHotel(self, i+1)
+		if err != nil {
+			endHotels(all)
+			return nil, fmt.Errorf("demo: start %s: %w", hotelID(i+1), err)
+		}
+		all = append(all, p)
+	}
+	defer time.AfterFunc(startLimit, func() { killHotels(all) }).Stop()
+	defer context.AfterFunc(ctx, func() { killHotels(all) })()
+	for _, p := range all {
+		if err := p.awaitPort(); err != nil {
+			endHotels(all)
+			return nil, fmt.Errorf("demo: start %s: %w", hotelID(p.number), err)
+		}
+	}
+	return all, nil
+}
+
+func startHotel(program string, number int) (*process, error) {
+	p := &process{number: number, ended: make(chan struct{})}
+	p.cmd = exec.Command(program, HotelCommand, strconv.Itoa(number))
+	// Twenty-four of them share the machine with what is to be shown.
+	p.cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "GOGC=25")
+	p.cmd.SysProcAttr = hotelAttributes()
+	p.cmd.Stderr = &p.stderr
+	out, in, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	p.port, p.cmd.Stdout = out, in
+	if p.faults, err = p.cmd.StdinPipe(); err == nil {
+		err = p.cmd.Start()
+	}
+	if err = errors.Join(err, in.Close()); err != nil {
+		return nil, errors.Join(err, out.Close())
+	}
+	go func() {
+		_ = p.cmd.Wait() // how it ended is in cmd.ProcessState
+		close(p.ended)
+	}()
+	return p, nil
+}
+
+// awaitPort reads the port, or says how the process ended without one.
+func (p *process) awaitPort() error {
+	line, err := bufio.NewReader(p.port).ReadString('\n')
+	line = strings.TrimSpace(line)
+	if err == nil {
+		_, err = strconv.ParseUint(line, 10, 16)
+	}
+	if err = errors.Join(err, p.port.Close()); err != nil {
+		killHotels([]*process{p})
+		return fmt.Errorf("it did not say its port: %w; %s", err, p.lastWords())
+	}
+	p.url = &url.URL{Scheme: "http", Host: "127.0.0.1:" + line}
+	return nil
+}
+
+// lastWords waits until the process has ended and says how.
+func (p *process) lastWords() string {
+	<-p.ended
+	return strings.TrimSpace(fmt.Sprintf("%s: %.300s", p.cmd.ProcessState, p.stderr.String()))
+}
+
+// fall makes the fault begin, or end if it is NoFault.
+func (p *process) fall(f, before Fault) error {
+	var err error
+	switch {
+	case f == Hang:
+		err = suspend(p.cmd.Process)
+	case before == Hang:
+		err = resume(p.cmd.Process)
+	default:
+		_, err = fmt.Fprintln(p.faults, f)
+	}
+	if err != nil {
+		return fmt.Errorf("demo: %s: change its fault from %q to %q: %w", hotelID(p.number), before, f, err)
+	}
+	return nil
+}
+
+// reached asks the hotel how many calls were sent to it in that time.
+func (p *process) reached(ctx context.Context, from, until time.Time) (int, error) {
+	query := url.Values{"from": {stamp(from)}, "until": {stamp(until)}}
+	target := p.url.JoinPath("reached")
+	target.RawQuery = query.Encode()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), nil)
+	if err != nil {
+		return 0, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close() //nolint:errcheck // read to its end below
+	var count int
+	if err := json.NewDecoder(resp.Body).Decode(&count); err != nil {
+		return 0, fmt.Errorf("demo: %s: how many calls reached it: %s: %w", hotelID(p.number), resp.Status, err)
+	}
+	return count, nil
+}
+
+// stamp writes a time the way guests' calls carry it.
+func stamp(t time.Time) string { return strconv.FormatInt(t.UnixMicro(), 10) }
+
+// killHotels ends the processes at once: a stopped one hears nothing else.
+func killHotels(all []*process) {
+	for _, p := range all {
+		_ = p.cmd.Process.Kill() // an error means that it has ended
+	}
+}
+
+// endHotels kills the processes and returns when they are gone.
+func endHotels(all []*process) {
+	killHotels(all)
+	for _, p := range all {
+		<-p.ended
+	}
+}

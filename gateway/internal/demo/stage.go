@@ -1,0 +1,151 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/recloser-go/recloser"
+)
+
+// stage is all that takes part in a run.
+type stage struct {
+	script  Script
+	clock   clock // set when the first guest comes
+	with    lane  // through the gateway
+	without lane  // straight to the hotels
+	gateway *guard
+
+	mu     sync.Mutex
+	outage outage
+}
+
+// setUp starts the hotels and the gateway. What it started is ended if it fails.
+func setUp(ctx context.Context, script Script) (s *stage, err error) {
+	s = &stage{script: script}
+	defer func() {
+		if err != nil {
+			s.tearDown()
+		}
+	}()
+	if s.with.hotels, err = startHotels(ctx); err != nil {
+		return s, err
+	}
+	if s.without.hotels, err = startHotels(ctx); err != nil {
+		return s, err
+	}
+	if s.gateway, err = startGuard(ctx, s.with.hotels); err != nil {
+		return s, err
+	}
+	s.with.turnstile = s.gateway.turnstile()
+	s.without.turnstile = direct{newClient(), s.without.hotels}
+	return s, nil
+}
+
+// tearDown ends everything and returns when it is gone.
+func (s *stage) tearDown() {
+	if s.gateway != nil {
+		s.gateway.stop()
+	}
+	endHotels(s.with.hotels)
+	endHotels(s.without.hotels)
+}
+
+// watch calls failed if a hotel ends while ctx lasts.
+func (s *stage) watch(ctx context.Context, failed func(error)) {
+	for _, p := range slices.Concat(s.with.hotels, s.without.hotels) {
+		go func() {
+			select {
+			case <-p.ended:
+				failed(fmt.Errorf("demo: %s ended by itself: %s", hotelID(p.number), p.lastWords()))
+			case <-ctx.Done():
+			}
+		}()
+	}
+}
+
+// strike makes the hotels of both lanes fall ill, and recover when it is time.
+func (s *stage) strike(ctx context.Context) error {
+	if !s.clock.wait(ctx, s.script.FaultsFrom) {
+		return nil
+	}
+	s.mu.Lock()
+	s.outage.begun, s.outage.from = true, s.clock.now()
+	s.mu.Unlock()
+	if err := s.each(func(p *process, f Fault) error { return p.fall(f, NoFault) }); err != nil {
+		return err
+	}
+	if !s.clock.wait(ctx, s.script.FaultsUntil) {
+		return nil
+	}
+	s.mu.Lock()
+	s.outage.ended, s.outage.until = true, s.clock.now()
+	s.mu.Unlock()
+	return s.heal()
+}
+
+// heal ends the faults.
+func (s *stage) heal() error {
+	return s.each(func(p *process, f Fault) error { return p.fall(NoFault, f) })
+}
+
+// each does something with every hotel that a fault befalls.
+func (s *stage) each(do func(p *process, f Fault) error) error {
+	var faults []error
+	for _, n := range illHotels() {
+		for _, l := range []*lane{&s.with, &s.without} {
+			faults = append(faults, do(l.hotels[n-1], faultOf(n)))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// outageNow returns what has become of the outage so far.
+func (s *stage) outageNow() outage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.outage
+}
+
+// view returns what there is to see now.
+func (s *stage) view() view {
+	now := s.clock.now()
+	v := view{
+		now: now, script: s.script, clock: s.clock, outage: s.outageNow(),
+		with: viewOf(s.with.visits.list(), now), without: viewOf(s.without.visits.list(), now),
+		panel: s.gateway.panel(), events: s.gateway.transitions(),
+	}
+	v.with.hotels = rowsOf(func(n int) row {
+		b := s.gateway.breakers[n-1].Stats()
+		return guardedRow(b, lastTrip(v.events, b.Name), time.Now())
+	})
+	v.without.hotels = rowsOf(func(n int) row { return directRow(v.without.crowd, n, v.outage, now) })
+	return v
+}
+
+// rowsOf returns a row for each ill hotel and one for all the others.
+func rowsOf(of func(number int) row) []row {
+	var ill, well []row
+	for n := 1; n <= hotelsPerLane; n++ {
+		if faultOf(n) == NoFault {
+			well = append(well, of(n))
+		} else {
+			ill = append(ill, of(n))
+		}
+	}
+	return append(ill, othersRow(well))
+}
+
+// lastTrip returns the latest transition that took the dependency from passing
+// to cut off, the zero value if there was none.
+func lastTrip(events []recloser.Transition, name string) recloser.Transition {
+	for _, t := range slices.Backward(events) {
+		if t.Name == name && t.From == recloser.Closed && t.To == recloser.Open {
+			return t
+		}
+	}
+	return recloser.Transition{}
+}

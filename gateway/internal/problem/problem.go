@@ -1,0 +1,95 @@
+// Package problem writes what went wrong as application/problem+json (RFC 9457),
+// with headers that say the same to programs which do not read bodies.
+package problem
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/recloser-go/recloser"
+)
+
+// Reasons besides those of a refusal, see recloser.RefusalReasons.
+const (
+	Failed  = "failed"  // the dependency could not be reached, or broke off
+	Timeout = "timeout" // it did not answer in time
+)
+
+// Problem is one answer that is not the one that was hoped for.
+type Problem struct {
+	Title      string `json:"title"` // filled in by Write
+	Status     int    `json:"status"`
+	Detail     string `json:"detail,omitempty"`
+	Dependency string `json:"dependency,omitempty"`    // its ID
+	State      string `json:"state,omitempty"`         // of its breaker
+	Reason     string `json:"reason,omitempty"`        // Failed, Timeout or why it was refused
+	RetryAfter int    `json:"retry_after_s,omitempty"` // whole seconds; 0: not known
+}
+
+// Refusal is the problem of a call that a breaker did not let through, or
+// released on a trip.
+func Refusal(e *recloser.OpenError) Problem {
+	detail := fmt.Sprintf("%s is %s: %s", e.Name, e.State, e.State.Effect())
+	if e.Reason == recloser.ReasonReleased {
+		detail = e.Name + " was cut off while this request waited for it; it may have been carried out all the same"
+	}
+	return Problem{
+		Status:     http.StatusServiceUnavailable,
+		Detail:     detail,
+		Dependency: e.Name,
+		State:      e.State.String(),
+		Reason:     string(e.Reason),
+		RetryAfter: Seconds(e.RetryAfter()),
+	}
+}
+
+// Failure is the problem of a call that was made and gave no response: 504 if
+// the time ran out, else 502. What exactly went wrong is for the log, as it may
+// name addresses that are no client's business.
+func Failure(dependency string, err error) Problem {
+	var t interface{ Timeout() bool }
+	if errors.As(err, &t) && t.Timeout() {
+		return Problem{
+			Status:     http.StatusGatewayTimeout,
+			Detail:     dependency + " did not answer in time",
+			Dependency: dependency,
+			Reason:     Timeout,
+		}
+	}
+	return Problem{
+		Status:     http.StatusBadGateway,
+		Detail:     dependency + " could not be reached or broke off",
+		Dependency: dependency,
+		Reason:     Failed,
+	}
+}
+
+// Seconds is d for a Retry-After header: rounded up, and at least 1.
+func Seconds(d time.Duration) int {
+	return max(1, int((d+time.Second-1)/time.Second))
+}
+
+// Write answers with p.
+func Write(w http.ResponseWriter, p Problem) {
+	p.Title = http.StatusText(p.Status)
+	h := w.Header()
+	h.Set("Content-Type", "application/problem+json")
+	h.Set("Cache-Control", "no-store")
+	set := func(key, value string) {
+		if value != "" {
+			h.Set(key, value)
+		}
+	}
+	set("Recloser-Dependency", p.Dependency)
+	set("Recloser-State", p.State)
+	set("Recloser-Reason", p.Reason)
+	if p.RetryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(p.RetryAfter))
+	}
+	w.WriteHeader(p.Status)
+	_ = json.NewEncoder(w).Encode(p) // a client that is gone needs no answer
+}

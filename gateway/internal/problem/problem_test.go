@@ -1,0 +1,92 @@
+package problem_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/gateway/internal/problem"
+)
+
+func TestSeconds(t *testing.T) {
+	tests := map[time.Duration]int{
+		-time.Second:                   1,
+		0:                              1,
+		time.Millisecond:               1,
+		time.Second:                    1,
+		time.Second + 1:                2,
+		29*time.Second + 999*time.Hour: 999*3600 + 29,
+	}
+	for d, want := range tests {
+		if got := problem.Seconds(d); got != want {
+			t.Errorf("%s: %d, want %d", d, got, want)
+		}
+	}
+}
+
+func TestFailure(t *testing.T) {
+	tests := []struct {
+		err    error
+		status int
+		reason string
+	}{
+		{errors.New("connection refused"), http.StatusBadGateway, problem.Failed},
+		{context.DeadlineExceeded, http.StatusGatewayTimeout, problem.Timeout},
+		{fmt.Errorf("dial: %w", os.ErrDeadlineExceeded), http.StatusGatewayTimeout, problem.Timeout},
+	}
+	for _, tt := range tests {
+		p := problem.Failure("hotel-1", tt.err)
+		if p.Status != tt.status || p.Reason != tt.reason || p.Dependency != "hotel-1" {
+			t.Errorf("%v: %+v", tt.err, p)
+		}
+	}
+}
+
+func TestRefusalIsWrittenInBodyAndHeaders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, err := recloser.New(recloser.Config{Name: "hotel-1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.TripFor(2500*time.Millisecond, "test", "test"); err != nil {
+			t.Fatal(err)
+		}
+		_, err = b.Allow(t.Context())
+		open := new(recloser.OpenError)
+		if !errors.As(err, &open) {
+			t.Fatalf("got %v", err)
+		}
+		w := httptest.NewRecorder()
+		problem.Write(w, problem.Refusal(open))
+		for key, want := range map[string]string{
+			"Content-Type":        "application/problem+json",
+			"Recloser-Dependency": "hotel-1",
+			"Recloser-State":      "open",
+			"Recloser-Reason":     "open",
+			"Retry-After":         "3",
+		} {
+			if got := w.Header().Get(key); got != want {
+				t.Errorf("%s: %q, want %q", key, got, want)
+			}
+		}
+		var got problem.Problem
+		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
+			t.Fatal(err)
+		}
+		want := problem.Problem{
+			Title: "Service Unavailable", Status: 503, Detail: "hotel-1 is open: cut off",
+			Dependency: "hotel-1", State: "open", Reason: "open", RetryAfter: 3,
+		}
+		if got != want || w.Code != 503 {
+			t.Errorf("%d %+v, want %+v", w.Code, got, want)
+		}
+	})
+}

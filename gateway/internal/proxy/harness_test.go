@@ -1,0 +1,147 @@
+package proxy_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/gateway/gatewaytest"
+	"github.com/recloser-go/recloser/gateway/internal/config"
+	"github.com/recloser-go/recloser/gateway/internal/dependency"
+	"github.com/recloser-go/recloser/gateway/internal/problem"
+	"github.com/recloser-go/recloser/gateway/internal/proxy"
+)
+
+// bench is a client, a gateway with one proxy route and one dependency on a
+// network in memory. It is used in a synctest bubble.
+type bench struct {
+	t       *testing.T
+	hotel   *gatewaytest.Dependency
+	breaker *recloser.Breaker
+	client  *http.Client
+}
+
+type option func(*config.Dependency, *config.Route)
+
+func newBench(t *testing.T, b gatewaytest.Behaviour, options ...option) *bench {
+	t.Helper()
+	base, _ := url.Parse("http://hotel-1.example/v1")
+	dep := config.Dependency{
+		ID: "hotel-1", URL: base, Timeout: 5 * time.Second, AttemptTimeout: 3 * time.Second,
+		Settings: recloser.Config{SlowCall: 2 * time.Second, CancelOnTrip: true},
+	}
+	route := config.Route{Path: "/hotels/{dependency}/*", ReleaseOnTrip: true}
+	for _, o := range options {
+		o(&dep, &route)
+	}
+	deps, err := dependency.NewList([]config.Dependency{dep})
+	if err != nil {
+		t.Fatal(err)
+	}
+	network := gatewaytest.NewNetwork(t)
+	hotel := gatewaytest.NewDependency(b)
+	network.Serve("hotel-1.example", hotel)
+	network.Connect(deps)
+	network.Serve("gateway.example", routed(proxy.New(deps, slog.New(slog.DiscardHandler)).Handler(route)))
+	d, _ := deps.Get("hotel-1")
+	look(t, d.Breaker)
+	return &bench{t: t, hotel: hotel, breaker: d.Breaker, client: network.Client()}
+}
+
+// routed sets the path values of a request for /hotels/{dependency}/*.
+func routed(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.EscapedPath(), "/hotels/"), "/")
+		r.SetPathValue("dependency", id)
+		r.SetPathValue("rest", rest)
+		h.ServeHTTP(w, r)
+	})
+}
+
+// look calls Check from a ticker, as the gateway does.
+func look(t *testing.T, b *recloser.Breaker) {
+	ticker := time.NewTicker(50 * time.Millisecond)
+	ctx := t.Context()
+	go func() {
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				b.Check()
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+}
+
+// answer is what a client got.
+type answer struct {
+	status  int
+	header  http.Header
+	body    string
+	took    time.Duration
+	problem problem.Problem
+	err     error
+}
+
+func (b *bench) get(path string) answer {
+	b.t.Helper()
+	return b.send(b.t.Context(), http.MethodGet, path, nil)
+}
+
+func (b *bench) send(ctx context.Context, method, path string, body io.Reader, header ...string) (a answer) {
+	b.t.Helper()
+	req, err := http.NewRequestWithContext(ctx, method, "http://gateway.example"+path, body)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for i := 0; i < len(header); i += 2 {
+		req.Header.Add(header[i], header[i+1])
+	}
+	start := time.Now()
+	defer func() { a.took = time.Since(start) }()
+	resp, err := b.client.Do(req)
+	if err != nil {
+		return answer{err: err}
+	}
+	all, err := io.ReadAll(resp.Body)
+	a = answer{status: resp.StatusCode, header: resp.Header, body: string(all), err: errors.Join(err, resp.Body.Close())}
+	if strings.Contains(resp.Header.Get("Content-Type"), "problem+json") {
+		if err := json.Unmarshal(all, &a.problem); err != nil {
+			b.t.Errorf("problem %q: %v", all, err)
+		}
+	}
+	return a
+}
+
+func (b *bench) wantState(want recloser.State) {
+	b.t.Helper()
+	if got := b.breaker.State(); got != want {
+		b.t.Fatalf("state %s, want %s: %s", got, want, b.breaker.Explain())
+	}
+}
+
+// trip sends failing calls until the breaker opens.
+func (b *bench) trip() {
+	b.t.Helper()
+	b.hotel.Now(gatewaytest.Answer(500, "sorry"))
+	for range 20 {
+		if b.get("/hotels/hotel-1/"); b.breaker.State() == recloser.Open {
+			return
+		}
+		pause(100 * time.Millisecond)
+	}
+	b.t.Fatal("did not trip: " + b.breaker.Explain())
+}
+
+// pause lets virtual time pass.
+func pause(d time.Duration) { <-time.After(d) }
