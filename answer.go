@@ -2,7 +2,7 @@ package recloser
 
 // sending stops the slow clock of a call, unless it is slow already.
 func (b *Breaker) sending(c *call, now int64) {
-	b.act(now, func() {
+	b.act(now, func(now int64) {
 		if now-c.clock >= b.slowAfter {
 			return
 		}
@@ -23,7 +23,7 @@ func (b *Breaker) sending(c *call, now int64) {
 
 // sent starts the slow clock of a call anew.
 func (b *Breaker) sent(c *call, now int64) {
-	b.act(now, func() {
+	b.act(now, func(now int64) {
 		p := c.period
 		c.sending, c.clock = false, now
 		switch {
@@ -44,15 +44,15 @@ func (b *Breaker) answer(c *call, now int64) {
 	c.answered = max(now, 1)
 	switch {
 	case c.kind == onTrial:
-		b.act(now, func() { b.leaseTrial(p, c.trial, c.answered, now) })
+		b.act(now, func(now int64) { b.leaseTrial(p, c.trial, c.answered, now) })
 	case c.kind == unjudged || c.sending:
 	case !p.running.leave(c.clock):
-		b.act(now, func() { c.judged = b.takeOut(p) })
+		b.act(now, func(now int64) { c.judged = b.takeOut(p) })
 	default:
 		b.adrift.Add(1)
 		c.judged = now-c.clock >= b.slowAfter
 		if c.judged || p.busy.Load() {
-			b.act(now, func() { b.minded(p, c, now) })
+			b.act(now, func(now int64) { b.minded(p, c, now) })
 		}
 	}
 }

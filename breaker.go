@@ -30,6 +30,7 @@ type Breaker struct {
 	mu  sync.Mutex // guards everything below, and the parts of a period that say so
 	log eventLog
 	totals
+	seen         int64         // the latest time that was settled
 	step         int           // how often the open time has been doubled
 	tripped      bool          // there was a trip that is not forgotten: the step counts
 	openFor      time.Duration // length of the last open time
@@ -167,12 +168,21 @@ func (b *Breaker) admit(ctx context.Context, now int64, c *call) error {
 // second half: all that is not plain goes to finish.
 func (b *Breaker) succeed(c *call, now int64) {
 	p, took := c.period, now-c.clock
-	if c.kind != tracked || now >= p.due.Load() || p.busy.Load() || took >= b.slowAfter || b.cur.Load() != p || !p.running.leave(c.clock) {
+	if c.answered != 0 {
+		took = c.answered - c.clock
+	}
+	plain := c.kind == tracked && !c.judged && !c.sending && took < b.slowAfter &&
+		b.cur.Load() == p && now < p.due.Load() && !p.busy.Load()
+	switch {
+	case plain && c.answered != 0:
+		b.adrift.Add(-1)
+	case plain && p.running.leave(c.clock):
+	default:
 		b.finish(c, now, ending{outcome: Success})
 		return
 	}
 	b.good.add(took)
-	p.sawGood(c.start, now)
+	p.sawGood(c.start, now, took)
 }
 
 // now reads the breaker's clock: nanoseconds since it was made.

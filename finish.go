@@ -14,11 +14,13 @@ type totals struct {
 var errPanicked = errors.New("the call panicked")
 
 // act does f under the lock, with everything due done before and planned after.
-func (b *Breaker) act(now int64, f func()) {
+// f gets the time: the clock was read before the lock was there, and what
+// happened meanwhile must not be later than what happens now.
+func (b *Breaker) act(now int64, f func(now int64)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.settle(now)
-	f()
+	now = b.settle(now)
+	f(now)
 	b.settle(now)
 }
 
@@ -28,7 +30,7 @@ func (b *Breaker) admitSome(p *period, now int64, c *call) (ok bool) {
 	if p.state == Open || p.state == Isolated {
 		return false
 	}
-	b.act(now, func() {
+	b.act(now, func(now int64) {
 		p := b.cur.Load()
 		switch r := p.ramp.Load(); {
 		case p.state == HalfOpen:
@@ -45,7 +47,7 @@ func (b *Breaker) admitSome(p *period, now int64, c *call) (ok bool) {
 
 // finish books the end of a call.
 func (b *Breaker) finish(c *call, now int64, e ending) {
-	b.act(now, func() {
+	b.act(now, func(now int64) {
 		p := c.period
 		inPeriod := b.cur.Load() == p && c.kind != unjudged
 		switch {

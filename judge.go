@@ -20,15 +20,15 @@ type slowError struct{ limit time.Duration }
 func (e slowError) Error() string { return fmt.Sprintf("no answer within %s", short(e.limit)) }
 
 // sawGood notes a good call. Most calls only compare.
-func (p *period) sawGood(start, end int64) {
+func (p *period) sawGood(start, end, took int64) {
 	if start > p.goodStart.Load()+coarse {
 		raise(&p.goodStart, start)
 	}
 	if end > p.goodEnd.Load()+coarse {
 		raise(&p.goodEnd, end)
 	}
-	if end-start > p.longest.Load() {
-		raise(&p.longest, end-start)
+	if took > p.longest.Load() {
+		raise(&p.longest, took)
 	}
 }
 

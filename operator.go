@@ -57,7 +57,7 @@ func (b *Breaker) set(by, why string, until time.Time, put func(*override)) (err
 	if end <= now {
 		return fmt.Errorf("recloser: the end %s has passed; give a later one, or the zero time for none", until.Format(time.RFC3339))
 	}
-	b.act(now, func() { put(&override{by: by, why: why, since: now, until: end}) })
+	b.act(now, func(now int64) { put(&override{by: by, why: why, since: now, until: end}) })
 	return nil
 }
 
@@ -75,7 +75,7 @@ func (b *Breaker) show(to State, at int64, t Transition) {
 // the automatic state is in force. It reports false if there was no override.
 func (b *Breaker) Release(by, why string) (released bool) {
 	now := b.now()
-	b.act(now, func() {
+	b.act(now, func(now int64) {
 		t := Transition{Reason: ReasonReleased, By: by, Note: why}
 		switch {
 		case b.hold.Load() != nil:
@@ -101,7 +101,7 @@ func (b *Breaker) endHold(p *period, at, _ int64) {
 // open times. An override stays; an isolated breaker only forgets.
 func (b *Breaker) Reset(by, why string) {
 	now := b.now()
-	b.act(now, func() {
+	b.act(now, func(now int64) {
 		b.step, b.tripped, b.leases = 0, false, 0
 		if b.cur.Load().state != Isolated {
 			b.enter(b.newPeriod(Closed, now, never, ReasonReset), now, Transition{Reason: ReasonReset, By: by, Note: why})
@@ -117,7 +117,7 @@ func (b *Breaker) TripFor(d time.Duration, by, why string) (err error) {
 		return fmt.Errorf("recloser: cannot trip for %s: must be from 1ms to 24h", d)
 	}
 	now := b.now()
-	b.act(now, func() {
+	b.act(now, func(now int64) {
 		if b.cur.Load().state == Isolated {
 			err = ErrIsolated
 			return
@@ -131,7 +131,7 @@ func (b *Breaker) TripFor(d time.Duration, by, why string) (err error) {
 // rules do not say open. If these trials fail, the open time does not grow.
 func (b *Breaker) TryNow(by, why string) (tried bool) {
 	now := b.now()
-	b.act(now, func() {
+	b.act(now, func(now int64) {
 		if b.cur.Load().state == Open {
 			b.halfOpen(now, ReasonEarly, Transition{By: by, Note: why})
 			tried = true

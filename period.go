@@ -137,14 +137,17 @@ func (b *Breaker) halfOpen(at int64, reason Reason, t Transition) {
 }
 
 // settle performs everything that is due by now, each thing dated at the
-// moment it was due, and works out when there will be something again.
-func (b *Breaker) settle(now int64) {
+// moment it was due, and works out when there will be something again. It
+// returns now, or the latest time seen, if that is later.
+func (b *Breaker) settle(now int64) int64 {
+	b.seen = max(b.seen, now)
+	now = b.seen
 	for {
 		p := b.cur.Load()
 		at, act := b.next(p, now)
 		p.due.Store(at)
 		if at > now {
-			return
+			return now
 		}
 		act(b, p, max(at, p.since), now)
 	}

@@ -49,7 +49,7 @@ func (p *Permit) Done(err error) {
 		return
 	}
 	now := p.b.now()
-	if err == nil && p.call.answered == 0 && !p.call.sending {
+	if err == nil {
 		p.b.succeed(&p.call, now)
 		return
 	}

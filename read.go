@@ -14,7 +14,7 @@ func refusalIndex(reason Reason) int { return slices.Index(RefusalReasons(), rea
 // Stats returns what the breaker knows at this moment.
 func (b *Breaker) Stats() (s Stats) {
 	now := b.now()
-	b.act(now, func() { s = b.read(now) })
+	b.act(now, func(now int64) { s = b.read(now) })
 	return s
 }
 
@@ -68,7 +68,7 @@ func (b *Breaker) countsAt(p *period, now int64) Counts {
 // Explain says in one line why the breaker is or is not open.
 func (b *Breaker) Explain() (text string) {
 	now := b.now()
-	b.act(now, func() { text = b.explain(now) })
+	b.act(now, func(now int64) { text = b.explain(now) })
 	return text
 }
 

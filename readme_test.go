@@ -2,6 +2,7 @@ package recloser_test
 
 import (
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -57,18 +58,31 @@ func TestReadmeNamesTargetsOfTheMakefile(t *testing.T) {
 	}
 }
 
-// Links in the documents lead to files that are there.
-func TestDocumentsLinkToFiles(t *testing.T) {
-	checked := 0
-	for _, file := range []string{"README.md", "CONTRIBUTING.md"} {
-		for _, m := range regexp.MustCompile(`\]\(([^):#]+)[^):]*\)`).FindAllStringSubmatch(read(t, file), -1) {
-			checked++
+// What the documents link to, and the Go files that they name, are there.
+func TestDocumentsNameFilesThatAreThere(t *testing.T) {
+	documents, err := filepath.Glob("docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	links := regexp.MustCompile(`\]\(([^):#]+)[^):]*\)`)
+	files := regexp.MustCompile("`([a-z/]+[a-z_]+\\.go)`")
+	linked, named := 0, 0
+	for _, document := range append(documents, "README.md", "CONTRIBUTING.md") {
+		text := read(t, document)
+		for _, m := range links.FindAllStringSubmatch(text, -1) {
+			linked++
+			if _, err := os.Stat(filepath.Join(filepath.Dir(document), m[1])); err != nil {
+				t.Errorf("%s: %v", document, err)
+			}
+		}
+		for _, m := range files.FindAllStringSubmatch(text, -1) {
+			named++
 			if _, err := os.Stat(m[1]); err != nil {
-				t.Errorf("%s: %v", file, err)
+				t.Errorf("%s: %v", document, err)
 			}
 		}
 	}
-	if checked == 0 {
-		t.Error("no link was found")
+	if linked == 0 || named == 0 {
+		t.Errorf("found %d links and %d names of files: the patterns are wrong", linked, named)
 	}
 }

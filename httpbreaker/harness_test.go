@@ -12,6 +12,8 @@ import (
 	"github.com/recloser-go/recloser/httpbreaker"
 )
 
+const ms = time.Millisecond
+
 // base is a dependency that a test scripts.
 type base func(*http.Request) (*http.Response, error)
 

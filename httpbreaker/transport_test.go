@@ -2,6 +2,7 @@ package httpbreaker_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -125,14 +126,21 @@ func TestPanicAndGoexitAreFailures(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBreaker(t, recloser.Config{CancelOnTrip: true})
 			got := make(chan any)
+			var sent context.Context
 			go func() {
 				defer func() { got <- recover() }()
-				_, _ = get(t, through(b, tt.rt))
+				_, _ = get(t, through(b, func(out *http.Request) (*http.Response, error) {
+					sent = out.Context()
+					return tt.rt(out)
+				}))
 			}()
 			if v := <-got; v != tt.want {
 				t.Errorf("recovered %v, want %v", v, tt.want)
 			}
 			wantEnded(t, b, 0, 1, 0)
+			if sent.Err() == nil {
+				t.Error("the request's context is still held")
+			}
 		})
 	}
 }

@@ -59,7 +59,7 @@ func (x *exchange) reading() {
 func (x *exchange) read(err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		x.bodyErr = err
 	}
 	if x.over {

@@ -147,10 +147,10 @@ func TestCallerGivesUp(t *testing.T) {
 		deadline        bool
 		failed, ignored uint64
 	}{
-		{"cancel", hang, 100 * time.Millisecond, false, 0, 1},
-		{"deadline, short", hang, 100 * time.Millisecond, true, 0, 1},
+		{"cancel", hang, 100 * ms, false, 0, 1},
+		{"deadline, short", hang, 100 * ms, true, 0, 1},
 		{"deadline, long", hang, 5 * time.Second, true, 1, 0},
-		{"cancel in the body", brokenOff, 100 * time.Millisecond, false, 0, 1},
+		{"cancel in the body", brokenOff, 100 * ms, false, 0, 1},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -176,7 +176,7 @@ func TestCallerGivesUp(t *testing.T) {
 func TestClientTimeoutIsTheCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBreaker(t, recloser.Config{})
-		client := http.Client{Timeout: 100 * time.Millisecond, Transport: through(b, func(req *http.Request) (*http.Response, error) {
+		client := http.Client{Timeout: 100 * ms, Transport: through(b, func(req *http.Request) (*http.Response, error) {
 			<-req.Cancel //nolint:staticcheck // what http.Client does to transports it does not know
 			return nil, errors.New("request canceled")
 		})}
@@ -188,6 +188,51 @@ func TestClientTimeoutIsTheCallers(t *testing.T) {
 		}
 		wantEnded(t, b, 0, 0, 1)
 	})
+}
+
+// lateContext is done a little after its deadline: its timer has not run yet.
+type lateContext struct {
+	context.Context
+	deadline time.Time
+}
+
+func (c lateContext) Deadline() (time.Time, bool) { return c.deadline, true }
+
+func TestRequestCancelIsTheCallers(t *testing.T) {
+	tests := []struct {
+		name            string
+		deadline        time.Duration // 0: none
+		failed, ignored uint64
+	}{
+		{"by hand", 0, 0, 1},
+		{"by a deadline to come", time.Minute, 0, 1},
+		{"by a deadline that the context has not noticed", 5 * time.Second, 1, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBreaker(t, recloser.Config{})
+				ctx := t.Context()
+				if tt.deadline > 0 {
+					late, cancel := context.WithTimeout(ctx, tt.deadline+ms)
+					defer cancel()
+					ctx = lateContext{late, time.Now().Add(tt.deadline)}
+				}
+				req, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://hotel-1.example/", nil)
+				cancel := make(chan struct{})
+				req.Cancel = cancel //nolint:staticcheck // http.Client uses it
+				_, err := do(through(b, func(*http.Request) (*http.Response, error) {
+					pause(5 * time.Second)
+					close(cancel)
+					return nil, errors.New("request canceled")
+				}), req)
+				if err == nil {
+					t.Fatal("no error")
+				}
+				wantEnded(t, b, 0, tt.failed, tt.ignored)
+			})
+		})
+	}
 }
 
 func TestC96_CallersWhoGiveUpDoNotHideAHang(t *testing.T) {

@@ -73,8 +73,7 @@ func TestFlapAndInTurn(t *testing.T) {
 
 func TestListenServesOverTheWire(t *testing.T) {
 	d := &gatewaytest.Dependency{}
-	url := d.Listen(t)
-	resp, err := http.Get(url) //nolint:gosec,noctx // a server of our own
+	resp, err := http.Get(d.Listen(t))
 	if err != nil {
 		t.Fatal(err)
 	}

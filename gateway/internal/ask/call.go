@@ -71,6 +71,7 @@ func (c *call) ask(q *question) (Member, error) {
 	if err != nil {
 		return Member{}, err
 	}
+	_ = resp.Body.Close()
 	return q.judge(c.dep, resp, answer.body), nil
 }
 
@@ -124,7 +125,7 @@ func (a *wholeAnswer) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer resp.Body.Close() //nolint:errcheck // it has been read
+	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
 	if err != nil {
 		return nil, err

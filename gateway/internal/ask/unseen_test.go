@@ -152,13 +152,16 @@ func TestBodyThatHangsIsAHang(t *testing.T) {
 
 func TestClientHangsUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, hotels(after(700*ms, gatewaytest.Yes()), gatewaytest.Hang()), slowCall(800*ms))
+		b := newBench(t, hotels(after(700*ms, gatewaytest.No()), gatewaytest.Hang()), slowCall(800*ms))
 		ctx, cancel := context.WithTimeout(t.Context(), 100*ms)
 		defer cancel()
 		if a := b.send(ctx, http.MethodGet, "/access", nil); a.err == nil {
 			t.Errorf("got %+v, want no answer", a)
 		}
-		pause(2 * time.Second)
+		pause(850 * ms)
+		if n := b.hotels[1].Running(); n != 0 {
+			t.Errorf("%d calls still run, long after they could be judged", n)
+		}
 		if s := b.stats(0); s.Success != 1 || s.Failed+s.Ignored != 0 {
 			t.Errorf("the good one: %d good, %d failed, %d ignored", s.Success, s.Failed, s.Ignored)
 		}

@@ -19,13 +19,14 @@ func goodReport() Report {
 				h.Fault = f
 			case Errors:
 				h = Hotel{Fault: f, CallsReached: reached}
+			case NoFault:
 			}
 			l.Hotels[hotelID(n)] = h
 		}
 		return l
 	}
 	return Report{Lanes: Lanes{
-		Protected:   lane(Hotel{WaitedOver1s: 10, FirstRefusalS: s(1.8), FullAgainS: s(8)}, 30),
+		Protected:   lane(Hotel{WaitedOver1s: 10, FirstRefusalS: new(1.8), FullAgainS: new(8.0)}, 30),
 		Unprotected: lane(Hotel{WaitedOver1s: 150}, 400),
 	}}
 }
@@ -56,7 +57,7 @@ func TestChecks(t *testing.T) {
 			}
 		}, broken: []string{"hotel-7 (slow): at least 15 times fewer"}},
 		{
-			name: "the first refusal is late", change: change("hotel-7", func(h *Hotel) { h.FirstRefusalS = s(1.801) }),
+			name: "the first refusal is late", change: change("hotel-7", func(h *Hotel) { h.FirstRefusalS = new(1.801) }),
 			broken: []string{"hotel-7 (slow): first guest turned away after 1.8"},
 		},
 		{
@@ -64,7 +65,7 @@ func TestChecks(t *testing.T) {
 			broken: []string{"first guest turned away never"},
 		},
 		{
-			name: "it comes back late", change: change("hotel-3", func(h *Hotel) { h.FullAgainS = s(9) }),
+			name: "it comes back late", change: change("hotel-3", func(h *Hotel) { h.FullAgainS = new(9.0) }),
 			broken: []string{"hotel-3 (hang): all guests served again after 9.0 s"},
 		},
 		{

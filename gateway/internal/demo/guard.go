@@ -111,13 +111,13 @@ func (t viaGateway) scan(ctx context.Context, hotel int, query url.Values) (resu
 	target := t.base.JoinPath("hotels", hotelID(hotel), "scan")
 	target.RawQuery = query.Encode()
 	var answer access
-	resp, err := get(ctx, t.client, target, &answer)
+	status, header, err := get(ctx, t.client, target, &answer)
 	switch {
 	case err != nil:
 		return failed, false
-	case resp.StatusCode == http.StatusServiceUnavailable && resp.Header.Get("Recloser-Reason") != "":
+	case status == http.StatusServiceUnavailable && header.Get("Recloser-Reason") != "":
 		return refused, false
-	case resp.StatusCode != http.StatusOK:
+	case status != http.StatusOK:
 		return failed, false
 	}
 	return answered, answer.Allowed
@@ -129,13 +129,13 @@ func (t viaGateway) ask(ctx context.Context, query url.Values) (result, bool) {
 	var answer struct {
 		Answer string `json:"answer"`
 	}
-	resp, err := get(ctx, t.client, target, &answer)
+	status, _, err := get(ctx, t.client, target, &answer)
 	if err != nil {
 		return unknown, false
 	}
 	letIn := answer.Answer == "yes"
 	switch {
-	case resp.StatusCode != http.StatusOK:
+	case status != http.StatusOK:
 		return unknown, letIn
 	case letIn:
 		return yes, true

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
+	"log/slog"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -36,7 +36,7 @@ func RunHotel(number int, in io.Reader, out io.Writer) error {
 	server := &http.Server{
 		Handler:           h.routes(),
 		ReadHeaderTimeout: time.Minute,
-		ErrorLog:          log.New(io.Discard, "", 0),
+		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
 	}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()

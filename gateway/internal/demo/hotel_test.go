@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/recloser-go/recloser/internal/eventually"
 )
 
 func TestGuestBook(t *testing.T) {
@@ -116,7 +118,7 @@ func TestHotelEndsWithItsInput(t *testing.T) {
 		if _, err := io.WriteString(in, tt.command+"\n"); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "the hotel obeys "+tt.command, func() bool { return status() == tt.want })
+		eventually.True(t, patience, func() bool { return status() == tt.want }, "the hotel to obey "+tt.command)
 	}
 	if err := in.Close(); err != nil {
 		t.Fatal(err)

@@ -11,6 +11,9 @@ import (
 	"time"
 )
 
+// patience is for what takes milliseconds on an idle machine.
+const patience = time.Minute
+
 // endlessDemo makes the test binary a demo whose hotels stay ill.
 const endlessDemo = "endless-demo"
 
@@ -37,21 +40,5 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
-	}
-}
-
-// eventually fails the test if cond does not become true in good time.
-func eventually(t *testing.T, what string, cond func() bool) {
-	t.Helper()
-	deadline := time.NewTimer(time.Minute)
-	defer deadline.Stop()
-	look := time.NewTicker(10 * time.Millisecond)
-	defer look.Stop()
-	for !cond() {
-		select {
-		case <-look.C:
-		case <-deadline.C:
-			t.Fatalf("after a minute, still not: %s", what)
-		}
 	}
 }

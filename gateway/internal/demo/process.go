@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -131,18 +130,9 @@ func (p *process) reached(ctx context.Context, from, until time.Time) (int, erro
 	query := url.Values{"from": {stamp(from)}, "until": {stamp(until)}}
 	target := p.url.JoinPath("reached")
 	target.RawQuery = query.Encode()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), nil)
-	if err != nil {
-		return 0, err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return 0, err
-	}
-	defer resp.Body.Close() //nolint:errcheck // read to its end below
 	var count int
-	if err := json.NewDecoder(resp.Body).Decode(&count); err != nil {
-		return 0, fmt.Errorf("demo: %s: how many calls reached it: %s: %w", hotelID(p.number), resp.Status, err)
+	if _, _, err := get(ctx, http.DefaultClient, target, &count); err != nil {
+		return 0, fmt.Errorf("demo: ask %s how many calls reached it: %w", hotelID(p.number), err)
 	}
 	return count, nil
 }

@@ -111,6 +111,7 @@ func hotelReport(scans []visit, f Fault, o outage, now time.Duration) Hotel {
 			h.Failed++
 		case refused:
 			h.Refused++
+		case waiting, yes, no, unknown:
 		}
 	}
 	if f == NoFault || !o.begun {
@@ -181,6 +182,7 @@ func askReport(book []visit, now time.Duration) Asks {
 			a.No++
 		case unknown:
 			a.Unknown++
+		case waiting, answered, refused, failed:
 		}
 	}
 	return a

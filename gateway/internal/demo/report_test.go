@@ -19,8 +19,6 @@ func scanned(start, end time.Duration, r result) visit {
 	return visit{hotel: 3, start: start, end: end, result: r, letIn: r == answered}
 }
 
-func s(v float64) *float64 { return &v }
-
 func TestHotelReport(t *testing.T) {
 	whole := outage{begun: true, ended: true, from: 10 * time.Second, until: 30 * time.Second}
 	tests := []struct {
@@ -44,7 +42,7 @@ func TestHotelReport(t *testing.T) {
 				scanned(13*time.Second, 13800*ms, failed),
 			},
 			fault: Hang, outage: whole, now: 45 * time.Second,
-			want: Hotel{Fault: Hang, WaitedOver1s: 1, MaxWaitMS: 1200, FirstRefusalS: s(1.2), OK: 1, Failed: 1, Refused: 2},
+			want: Hotel{Fault: Hang, WaitedOver1s: 1, MaxWaitMS: 1200, FirstRefusalS: new(1.2), OK: 1, Failed: 1, Refused: 2},
 		},
 		{
 			name: "a second is exactly not over a second", fault: Hang, outage: whole, now: 45 * time.Second,
@@ -66,14 +64,14 @@ func TestHotelReport(t *testing.T) {
 				scanned(33999*ms, 33999*ms, refused),
 			},
 			want: Hotel{
-				Fault: Slow, MaxWaitMS: 600, FirstRefusalS: s(21.501), FullAgainS: s(2),
+				Fault: Slow, MaxWaitMS: 600, FirstRefusalS: new(21.501), FullAgainS: new(2.0),
 				RefusedAfterRecovery: 2, OK: 2, Failed: 1, Refused: 2,
 			},
 		},
 		{
 			name: "a second in which nobody left does not count as full", fault: Slow, outage: whole, now: 33 * time.Second,
 			scans: []visit{scanned(32*time.Second, 32030*ms, answered)},
-			want:  Hotel{Fault: Slow, MaxWaitMS: 30, FullAgainS: s(2), OK: 1},
+			want:  Hotel{Fault: Slow, MaxWaitMS: 30, FullAgainS: new(2.0), OK: 1},
 		},
 		{
 			name: "a second that is not over does not count either", fault: Slow, outage: whole, now: 30900 * ms,
@@ -84,12 +82,12 @@ func TestHotelReport(t *testing.T) {
 			name: "an outage that lasts has no recovery", fault: Errors, now: 45 * time.Second,
 			outage: outage{begun: true, from: 10 * time.Second},
 			scans:  []visit{scanned(11*time.Second, 11*time.Second, refused), scanned(31*time.Second, 31030*ms, answered)},
-			want:   Hotel{Fault: Errors, MaxWaitMS: 30, FirstRefusalS: s(1), OK: 1, Refused: 1},
+			want:   Hotel{Fault: Errors, MaxWaitMS: 30, FirstRefusalS: new(1.0), OK: 1, Refused: 1},
 		},
 		{
 			name: "a refusal before the fault is not its first", fault: Errors, outage: whole, now: 30 * time.Second,
 			scans: []visit{scanned(5*time.Second, 5*time.Second, refused), scanned(12*time.Second, 12*time.Second, refused)},
-			want:  Hotel{Fault: Errors, FirstRefusalS: s(2), Refused: 2},
+			want:  Hotel{Fault: Errors, FirstRefusalS: new(2.0), Refused: 2},
 		},
 		{
 			name: "a well hotel has no times", outage: whole, now: 45 * time.Second,
@@ -143,7 +141,7 @@ func TestNewTransition(t *testing.T) {
 
 func TestReportJSON(t *testing.T) {
 	var b bytes.Buffer
-	r := Report{Lanes: Lanes{Protected: Lane{Hotels: map[string]Hotel{"hotel-3": {Fault: Hang, FirstRefusalS: s(1.1)}}}}}
+	r := Report{Lanes: Lanes{Protected: Lane{Hotels: map[string]Hotel{"hotel-3": {Fault: Hang, FirstRefusalS: new(1.1)}}}}}
 	if _, err := r.WriteTo(&b); err != nil {
 		t.Fatal(err)
 	}

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// sideBySide is the least width at which the lanes stand next to each other.
-const sideBySide = 100
+// sideBySide is the least width at which the lanes stand next to each other:
+// that of a terminal of 100 columns, one of which stays free.
+const sideBySide = 99
 
 // oneLine is the least width of a lane at which a hotel needs one line.
 const oneLine = 76
@@ -17,7 +18,7 @@ const oneLine = 76
 // wider than width.
 func draw(v view, width, height int) []line {
 	lines := headLines(v, width)
-	foot := line{{"panel  " + v.panel, dim}}.right(line{{"Ctrl-C ends the demo", dim}}, width)
+	foot := line{{"panel  " + v.panel, dim}}.right(line{{"Ctrl-C ends the demo", dim}}, width-2) // the terminal writes ^C behind it
 	lane := width
 	if width >= sideBySide {
 		lines = append(lines, nil)
@@ -116,7 +117,8 @@ func (b laneBlock) head() []line {
 		crowd = badTitle
 	}
 	now := line{
-		{fmt.Sprintf("%4d", b.view.waiting), crowd}, {guests(b.view.waiting) + " waiting now, the longest ", plain},
+		{fmt.Sprintf("%4d", b.view.waiting), crowd},
+		{guests(b.view.waiting) + " waiting now, the longest ", plain},
 		{tenths(b.view.longest), crowd},
 	}
 	if b.width >= oneLine {
@@ -213,7 +215,7 @@ func chartScale(v view) int {
 			return top
 		}
 	}
-	return (most + 99) / 100 * 100
+	return (most + 49) / 50 * 50
 }
 
 func everyTenth(until time.Duration) []time.Duration {

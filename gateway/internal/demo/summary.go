@@ -129,7 +129,7 @@ func milliseconds(ms int64) string { return fmt.Sprintf("%.2f s", float64(ms)/10
 // stands alone.
 func wrap(text string, width int) []string {
 	var lines []string
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		last := len(lines) - 1
 		if last >= 0 && utf8.RuneCountInString(lines[last])+1+utf8.RuneCountInString(word) <= width {
 			lines[last] += " " + word

@@ -53,12 +53,12 @@ func (d direct) call(ctx context.Context, h *process, path string, query url.Val
 	target := h.url.JoinPath(path)
 	target.RawQuery = query.Encode()
 	var answer access
-	resp, err := get(ctx, d.client, target, &answer)
+	status, _, err := get(ctx, d.client, target, &answer)
 	if err != nil {
 		return false, err
 	}
-	if resp.StatusCode != http.StatusOK {
-		return false, fmt.Errorf("the hotel answered %s", resp.Status)
+	if status != http.StatusOK {
+		return false, fmt.Errorf("the hotel answered %d", status)
 	}
 	return answer.Allowed, nil
 }

@@ -93,7 +93,7 @@ func crowdAt(book []visit, times []time.Duration) []int {
 
 // directRow says how a hotel is doing without Recloser: what its guests see.
 func directRow(book []visit, number int, o outage, now time.Duration) row {
-	r := row{mark: markWell, look: good, id: hotelID(number), status: "answers"}
+	r := row{mark: markWell, look: good, id: hotelID(number), status: "answering"}
 	people, lost := 0, 0
 	var longest time.Duration
 	for _, v := range book {

@@ -64,27 +64,39 @@ func TestGuardedRow(t *testing.T) {
 		want  row
 	}{
 		{
-			"well", recloser.Stats{Name: "hotel-3"}, recloser.Transition{},
+			"well",
+			recloser.Stats{Name: "hotel-3"},
+			recloser.Transition{},
 			row{markWell, good, "hotel-3", "closed: passing", ""},
 		},
 		{
-			"cut off", recloser.Stats{Name: "hotel-3", State: recloser.Open, Until: now.Add(1240 * ms)}, slowRun,
+			"cut off",
+			recloser.Stats{Name: "hotel-3", State: recloser.Open, Until: now.Add(1240 * ms)},
+			slowRun,
 			row{markCutOff, bad, "hotel-3", "open: cut off, next trial in 1.2 s", "6 calls in a row too slow"},
 		},
 		{
-			"cut off, the trial is due", recloser.Stats{Name: "hotel-5", State: recloser.Open, Until: now.Add(-ms)}, failing,
+			"cut off, the trial is due",
+			recloser.Stats{Name: "hotel-5", State: recloser.Open, Until: now.Add(-ms)},
+			failing,
 			row{markCutOff, bad, "hotel-5", "open: cut off, next trial in 0.0 s", "11 of 20 calls failed"},
 		},
 		{
-			"on trial", recloser.Stats{Name: "hotel-3", State: recloser.HalfOpen}, slowRun,
+			"on trial",
+			recloser.Stats{Name: "hotel-3", State: recloser.HalfOpen},
+			slowRun,
 			row{markTrial, trying, "hotel-3", "half-open: on trial by one guest", "6 calls in a row too slow"},
 		},
 		{
-			"just back", recloser.Stats{Name: "hotel-3", Ramping: true}, slowRun,
+			"just back",
+			recloser.Stats{Name: "hotel-3", Ramping: true},
+			slowRun,
 			row{markWell, good, "hotel-3", "closed: passing", "slow start after the outage"},
 		},
 		{
-			"by hand", recloser.Stats{Name: "hotel-3", State: recloser.Isolated}, slowRun,
+			"by hand",
+			recloser.Stats{Name: "hotel-3", State: recloser.Isolated},
+			slowRun,
 			row{markTrouble, trying, "hotel-3", "isolated: cut off by hand", "set in the panel or by the API"},
 		},
 	}
@@ -114,7 +126,7 @@ func TestDirectRow(t *testing.T) {
 		outage outage
 		want   row
 	}{
-		{"well", nil, lasts, row{markWell, good, "hotel-3", "answers", ""}},
+		{"well", nil, lasts, row{markWell, good, "hotel-3", "answering", ""}},
 		{"hung", hung, lasts, row{markTrouble, bad, "hotel-3", "2 waiting, the longest 3.0 s", "and every new guest joins them"}},
 		{"catching up", hung, outage{begun: true, ended: true}, row{markTrouble, bad, "hotel-3", "2 waiting, the longest 3.0 s", ""}},
 		{"erring", erring, lasts, row{

@@ -1,0 +1,106 @@
+package recloser
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+)
+
+func TestOpenError(t *testing.T) {
+	s := newTripped(t, strict())
+	err := s.mustRefuse(ReasonOpen)
+	mustEqual(t, "Name", err.Name, "hotel-7")
+	mustEqual(t, "State", err.State, Open)
+	mustEqual(t, "Trip", err.Trip, ReasonRun)
+	mustEqual(t, "Until - Since", err.Until.Sub(err.Since), openFor)
+	mustEqual(t, "left", err.RetryAfter(), openFor)
+	if !errors.Is(err, errDown) && !errors.Is(err.Cause, errDown) {
+		t.Errorf("the cause is %v", err.Cause)
+	}
+	mustEqual(t, "text", err.Error(), `recloser: "hotel-7" is open (cut off): last failure: down`)
+	if again := s.mustRefuse(ReasonOpen); again != err {
+		t.Error("two refusals of one period are two values")
+	}
+	if wrapped := fmt.Errorf("ask: %w", err); !errors.Is(wrapped, ErrOpen) {
+		t.Error("wrapped, it is no ErrOpen")
+	}
+	if errors.Is(errDown, ErrOpen) || errors.Is(err, errors.New("other")) {
+		t.Error("errors.Is is too generous")
+	}
+
+	s.advance(openFor / 2)
+	mustEqual(t, "left", err.RetryAfter(), openFor/2)
+	s.advance(time.Hour)
+	mustEqual(t, "left when it is over", err.RetryAfter(), 0)
+	mustEqual(t, "left of one that no breaker made", (&OpenError{}).RetryAfter(), 0)
+}
+
+// Every kind of refusal is an ErrOpen that says which kind it is.
+func TestEveryRefusal(t *testing.T) {
+	isolated := newSim(t, strict())
+	if err := isolated.b.Isolate("ann", "rebuild", time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	busy := newHalfOpen(t, strict())
+	busy.trial()
+	cfg := strict()
+	cfg.Ramp = time.Minute
+	ramp := newHalfOpen(t, cfg)
+	ramp.trial().Done(nil)
+	ramp.allow()
+	waits := newSim(t, strict())
+	waits.allow().Done(&WaitError{After: 7 * time.Second, Err: errDown})
+
+	for _, c := range []struct {
+		s      *sim
+		reason Reason
+		state  State
+		left   time.Duration
+		text   string
+	}{
+		{isolated, ReasonIsolated, Isolated, 0, `recloser: "hotel-7" is isolated (cut off by hand): isolated`},
+		{busy, ReasonTrialSlots, HalfOpen, 0, `recloser: "hotel-7" is half-open (on trial): trial slots: last failure: down`},
+		{ramp, ReasonRamp, Closed, 0, `recloser: "hotel-7" is closed (passing): ramp: last failure: down`},
+		{waits, ReasonToldToWait, Open, 7 * time.Second, `recloser: "hotel-7" is open (cut off): told to wait: last failure: down (told to wait 7s)`},
+	} {
+		err := c.s.mustRefuse(c.reason)
+		mustEqual(t, "State", err.State, c.state)
+		mustEqual(t, "left", err.RetryAfter(), c.left)
+		mustEqual(t, "text", err.Error(), c.text)
+		mustEqual(t, "counted", c.s.b.Stats().Refused[c.reason], 1)
+	}
+}
+
+// A caller that a trip releases gets an error of the same kind.
+func TestReleasedError(t *testing.T) {
+	cfg := strict()
+	cfg.CancelOnTrip = true
+	s := newSim(t, cfg)
+	p := s.allow()
+	if err := p.ReleasedError(); err != nil {
+		t.Errorf("before the trip: %v", err)
+	}
+	s.fail()
+	select {
+	case <-p.Released():
+	default:
+		t.Fatal("not released")
+	}
+	var open *OpenError
+	if err := p.ReleasedError(); !errors.As(err, &open) || !errors.Is(err, ErrOpen) || open.Reason != ReasonReleased {
+		t.Fatalf("got %v", p.ReleasedError())
+	}
+	mustEqual(t, "left", open.RetryAfter(), openFor)
+	p.Done(open)
+	mustEqual(t, "counted", s.b.Stats().Refused[ReasonReleased], 1)
+}
+
+func TestWaitError(t *testing.T) {
+	err := &WaitError{After: 30 * time.Second, Err: errDown}
+	mustEqual(t, "text", err.Error(), "down (told to wait 30s)")
+	mustEqual(t, "text", (&WaitError{After: time.Second}).Error(), "told to wait 1s")
+	if !errors.Is(err, errDown) {
+		t.Error("the error in it is lost")
+	}
+}

@@ -1,0 +1,8 @@
+//go:build !race
+
+package recloser
+
+const (
+	raceDetector = false
+	seeds        = uint64(4)
+)
