@@ -138,7 +138,7 @@ func (c Config) Validate() error {
 	between("SlowCall", c.SlowCall, time.Millisecond, time.Hour, true)
 	between("OpenFor", c.OpenFor, time.Millisecond, maxOpenLimit, false)
 	between("MaxOpenFor", c.MaxOpenFor, time.Millisecond, maxOpenLimit, false)
-	check(d.MaxOpenFor >= d.OpenFor, "MaxOpenFor", c.MaxOpenFor, fmt.Sprintf("must be at least OpenFor (%s)", short(d.OpenFor)))
+	check(d.MaxOpenFor < 0 || d.MaxOpenFor >= d.OpenFor, "MaxOpenFor", c.MaxOpenFor, fmt.Sprintf("must be at least OpenFor (%s)", short(d.OpenFor)))
 	check(d.Jitter <= 0.5 && !math.IsNaN(d.Jitter), "Jitter", c.Jitter, "must be from 0 to 0.5, or off")
 	between("ResetAfter", c.ResetAfter, time.Millisecond, 24*time.Hour, false)
 	check(d.Trials >= 1 && d.Trials <= 100, "Trials", c.Trials, "must be from 1 to 100")

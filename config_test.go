@@ -78,7 +78,7 @@ func TestConfigRanges(t *testing.T) {
 	share := func(field func(*Config) *float64) func(*Config, float64) {
 		return func(c *Config, v float64) { *field(c) = v }
 	}
-	const ms, s, min, h = float64(time.Millisecond), float64(time.Second), float64(time.Minute), float64(time.Hour)
+	const ms, s, m, h = float64(time.Millisecond), float64(time.Second), float64(time.Minute), float64(time.Hour)
 	for _, c := range []struct {
 		field     string
 		set       func(*Config, float64)
@@ -88,7 +88,7 @@ func TestConfigRanges(t *testing.T) {
 		{"MinCalls", number(func(c *Config) *int { return &c.MinCalls }), []float64{1, 1e6}, []float64{Off, -5, 1e6 + 1}},
 		{"FailureRate", share(func(c *Config) *float64 { return &c.FailureRate }), []float64{Off, -5, 1e-6, 0.5, 1}, []float64{1e-7, 1.01, 50, math.NaN(), math.Inf(1)}},
 		{"Consecutive", number(func(c *Config) *int { return &c.Consecutive }), []float64{Off, -5, 1, 1000}, []float64{1001}},
-		{"Spread", duration(func(c *Config) *time.Duration { return &c.Spread }), []float64{Off, -s, ms, min}, []float64{ms - 1, min + 1}},
+		{"Spread", duration(func(c *Config) *time.Duration { return &c.Spread }), []float64{Off, -s, ms, m}, []float64{ms - 1, m + 1}},
 		{"SlowCall", duration(func(c *Config) *time.Duration { return &c.SlowCall }), []float64{Off, -s, ms, h}, []float64{ms - 1, h + 1}},
 		{"OpenFor", duration(func(c *Config) *time.Duration { return &c.OpenFor }), []float64{ms, h}, []float64{Off, ms - 1}},
 		{"MaxOpenFor", duration(func(c *Config) *time.Duration { return &c.MaxOpenFor }), []float64{5 * s, h}, []float64{Off, 5*s - 1, h + 1}},

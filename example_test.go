@@ -140,14 +140,14 @@ func ExampleBreaker_Subscribe() {
 		if t.To == recloser.Open {
 			level = slog.LevelWarn
 		}
-		attrs := []slog.Attr{slog.String("dependency", t.Name), slog.Any("state", t.To), slog.String("reason", string(t.Reason))}
+		attrs := []slog.Attr{slog.String("dependency", t.Name), slog.String("is", t.To.Effect()), slog.String("reason", string(t.Reason))}
 		if t.To == recloser.Open {
 			attrs = append(attrs, slog.Duration("open_for", t.OpenFor), slog.Uint64("bad", t.Counts.Bad()), slog.Any("cause", t.Cause))
 		}
 		if t.By != "" {
 			attrs = append(attrs, slog.String("by", t.By))
 		}
-		logger.LogAttrs(context.Background(), level, t.To.Effect(), attrs...)
+		logger.LogAttrs(context.Background(), level, "breaker changed", attrs...)
 		if t.To == recloser.Closed {
 			close(reclosed)
 		}
@@ -160,9 +160,9 @@ func ExampleBreaker_Subscribe() {
 	call(nil)
 	<-reclosed // listeners are told on a goroutine of their own
 	// Output:
-	// level=WARN msg="cut off" dependency=hotel-3 state=open reason=run open_for=5s bad=2 cause="connection refused"
-	// level=INFO msg="on trial" dependency=hotel-3 state=half-open reason=early by=ann
-	// level=INFO msg=passing dependency=hotel-3 state=closed reason="trials good"
+	// level=WARN msg="breaker changed" dependency=hotel-3 is="cut off" reason=run open_for=5s bad=2 cause="connection refused"
+	// level=INFO msg="breaker changed" dependency=hotel-3 is="on trial" reason=early by=ann
+	// level=INFO msg="breaker changed" dependency=hotel-3 is=passing reason="trials good"
 }
 
 // A set makes the breakers of many dependencies, each on first use.

@@ -286,7 +286,7 @@ func (m *model) goodTrial(at, took int64) {
 		if m.slowOn() {
 			slow = int64(m.SlowCall) / 4
 		}
-		m.ramp = &modelRamp{limit: m.Trials, doubled: m.Trials, inSecond: m.Trials, second: at, slow: max(slow, 2*m.slowestTrial)}
+		m.ramp = &modelRamp{refused: true, limit: m.Trials, doubled: m.Trials, inSecond: m.Trials, second: at, slow: max(slow, 2*m.slowestTrial)}
 	}
 }
 

@@ -57,7 +57,7 @@ type modelCall struct {
 	answered, deadline        int64
 	trial, slowClock, free    bool // free: let through though the rules said no
 	sending, bad, left, ended bool // bad: it was while it ran; left: not on the way any more
-	sent, released            bool
+	released                  bool
 }
 
 type modelSlice struct {

@@ -19,7 +19,8 @@ func newRamp(b *Breaker, at int64) *ramp {
 	if b.slow > 0 {
 		slowAfter = b.slow / 4
 	}
-	return &ramp{limit: b.Trials, doubled: b.Trials, second: at, secondLimit: b.Trials, slowAfter: max(slowAfter, 2*b.slowestTrial)}
+	// refused: the first doubling has none before it, and must not end the slow start.
+	return &ramp{limit: b.Trials, doubled: b.Trials, refused: true, second: at, secondLimit: b.Trials, slowAfter: max(slowAfter, 2*b.slowestTrial)}
 }
 
 // takeRamped lets a call in as long as the limit allows it, and nobody while a
