@@ -54,11 +54,14 @@ func (b *Breaker) HoldClosed(by, why string, until time.Time) error {
 func (b *Breaker) set(by, why string, until time.Time, put func(*override)) (err error) {
 	now := b.now()
 	end := b.clockAt(until, now)
-	if end <= now {
-		return fmt.Errorf("recloser: the end %s has passed; give a later one, or the zero time for none", until.Format(time.RFC3339))
-	}
-	b.act(now, func(now int64) { put(&override{by: by, why: why, since: now, until: end}) })
-	return nil
+	b.act(now, func(now int64) {
+		if end <= now {
+			err = fmt.Errorf("recloser: the end %s has passed; give a later one, or the zero time for none", until.Format(time.RFC3339))
+			return
+		}
+		put(&override{by: by, why: why, since: now, until: end})
+	})
+	return err
 }
 
 // show tells the listeners of a change that leaves the period as it is.
