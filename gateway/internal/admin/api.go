@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/recloser-go/recloser/gateway/internal/dependency"
+	"github.com/recloser-go/recloser/gateway/internal/suggest"
 )
 
 // api holds what the operations under /api/v1 need.
@@ -114,9 +115,12 @@ func (a *api) find(id string) (*dependency.Dependency, error) {
 	if d, ok := a.Dependencies.Get(id); ok {
 		return d, nil
 	}
-	var known []string
-	for _, d := range a.Dependencies.All() {
-		known = append(known, d.ID)
+	known := func(yield func(string) bool) {
+		for _, d := range a.Dependencies.All() {
+			if !yield(d.ID) {
+				return
+			}
+		}
 	}
-	return nil, huma.Error404NotFound(fmt.Sprintf("no dependency %q; %s", cut(id, maxID), didYouMean(id, known)))
+	return nil, huma.Error404NotFound(fmt.Sprintf("no dependency %q; %s", cut(id, 64), suggest.DidYouMean(id, known)))
 }

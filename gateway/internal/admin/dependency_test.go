@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -126,8 +125,8 @@ func TestOverdueCallsShow(t *testing.T) {
 
 func TestUnknownDependency(t *testing.T) {
 	b := newBench(t)
-	b.wantProblem(http.StatusNotFound, `no dependency "hotl-1"; did you mean "hotel-1"? known are hotel-1, hotel-2, bank`, "GET", "/api/v1/dependencies/hotl-1", "")
-	b.wantProblem(http.StatusNotFound, `no dependency "cinema"; known are hotel-1, hotel-2, bank`, "GET", "/api/v1/dependencies/cinema", "")
+	b.wantProblem(http.StatusNotFound, `no dependency "hotl-1"; did you mean "hotel-1"?`, "GET", "/api/v1/dependencies/hotl-1", "")
+	b.wantProblem(http.StatusNotFound, `no dependency "cinema"; known are bank, hotel-1, hotel-2`, "GET", "/api/v1/dependencies/cinema", "")
 	for _, act := range []struct{ method, path, body string }{
 		{"PUT", "/override", `{"mode":"isolated","no_expiry":true,"reason":"x"}`},
 		{"DELETE", "/override", ""},
@@ -135,25 +134,6 @@ func TestUnknownDependency(t *testing.T) {
 		{"POST", "/reset", "{}"},
 	} {
 		b.wantProblem(http.StatusNotFound, "did you mean", act.method, "/api/v1/dependencies/hotel-3"+act.path, act.body)
-	}
-}
-
-func TestDidYouMean(t *testing.T) {
-	known := []string{"hotel-1", "hotel-2", "bank"}
-	for _, tt := range []struct{ word, want string }{
-		{"hotel-11", "hotel-1"},
-		{"HOTEL-2", "hotel-2"},
-		{"bnak", ""}, // two changes in four letters could be anything
-		{"bnk", "bank"},
-		{"", ""},
-		{strings.Repeat("hotel-1", 20), ""},
-	} {
-		if got := nearest(tt.word, known); got != tt.want {
-			t.Errorf("nearest(%q) = %q, want %q", tt.word, got, tt.want)
-		}
-	}
-	if got := didYouMean("x", slices.Repeat([]string{"hotel"}, 21)); !strings.HasSuffix(got, "and 1 more") {
-		t.Errorf("%q does not say that there is one more", got)
 	}
 }
 

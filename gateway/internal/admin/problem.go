@@ -1,13 +1,13 @@
 package admin
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/recloser-go/recloser/gateway/internal/dependency"
+	"github.com/recloser-go/recloser/gateway/internal/problem"
 )
 
 // Conflict is the problem of an act that does not fit the dependency's state.
@@ -18,26 +18,14 @@ type Conflict struct {
 
 func newConflict(d *dependency.Dependency, detail string) *Conflict {
 	return &Conflict{
-		ErrorModel: problem(http.StatusConflict, detail),
+		ErrorModel: huma.ErrorModel{Title: http.StatusText(http.StatusConflict), Status: http.StatusConflict, Detail: detail},
 		Current:    newDependency(d),
 	}
 }
 
-func problem(status int, detail string) huma.ErrorModel {
-	return huma.ErrorModel{Title: http.StatusText(status), Status: status, Detail: detail}
-}
-
-// writeProblem answers with problem+json (RFC 9457), as the API does.
+// writeProblem answers as the API does where no operation of it was reached.
 func writeProblem(w http.ResponseWriter, status int, detail string) {
-	body, err := json.Marshal(problem(status, detail))
-	if err != nil { // two strings and a number
-		body = nil
-	}
-	h := w.Header()
-	h.Set("Content-Type", "application/problem+json")
-	h.Set("Cache-Control", "no-store")
-	w.WriteHeader(status)
-	_, _ = w.Write(append(body, '\n')) // a client that is gone needs no answer
+	problem.Write(w, problem.Problem{Status: status, Detail: detail})
 }
 
 // withProblems answers what no route of the mux is for with a problem too.

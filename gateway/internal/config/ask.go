@@ -11,6 +11,8 @@ import (
 	"github.com/expr-lang/expr/types"
 	"github.com/expr-lang/expr/vm"
 	"github.com/goccy/go-yaml/ast"
+
+	"github.com/recloser-go/recloser/gateway/internal/suggest"
 )
 
 func (r *routeReader) ask(n ast.Node) *Ask {
@@ -89,7 +91,7 @@ func (r *routeReader) decide(n ast.Node, a *Ask) {
 	case strings.HasPrefix(s, string(Quorum)):
 		r.fault(n, "write {quorum: 2}", "%q does not say how many must say yes", s)
 	default:
-		r.fault(n, didYouMean(s, func(yield func(string) bool) {
+		r.fault(n, suggest.DidYouMean(s, func(yield func(string) bool) {
 			_ = yield(string(FirstYes)) && yield(string(All)) && yield("{quorum: 2}")
 		}), "%q is not a way to decide", s)
 	}
@@ -123,7 +125,7 @@ func (r *routeReader) condition(n ast.Node) (string, *vm.Program) {
 	}
 	what, do := e.Message, ""
 	if name, ok := strings.CutPrefix(what, "unknown name "); ok {
-		do = didYouMean(name, slices.Values([]string{"status", "body", "header", "dependency"}))
+		do = suggest.DidYouMean(name, slices.Values([]string{"status", "body", "header", "dependency"}))
 	}
 	switch {
 	case what == `unexpected token Operator("=")`:

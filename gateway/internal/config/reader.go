@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
+
+	"github.com/recloser-go/recloser/gateway/internal/suggest"
 )
 
 // reader walks the syntax tree of one file and collects every fault, where a
@@ -104,7 +106,7 @@ func (r *reader) mapping(n ast.Node, known fields) {
 		case comesLater(e.name):
 			r.fault(e.key, "remove it", "this version does not have %q yet", e.name)
 		default:
-			r.fault(e.key, didYouMean(e.name, maps.Keys(known)), "unknown key %q", e.name)
+			r.fault(e.key, suggest.DidYouMean(e.name, maps.Keys(known)), "unknown key %q", e.name)
 		}
 	}
 }

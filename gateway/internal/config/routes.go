@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
+
+	"github.com/recloser-go/recloser/gateway/internal/suggest"
 )
 
 // everyone is the group that all dependencies belong to.
@@ -116,7 +118,7 @@ func (r *routeReader) path(n ast.Node) string {
 func (r *routeReader) dependency(n ast.Node) string {
 	s, ok := r.text(n)
 	if ok && !slices.ContainsFunc(r.dependencies, func(d Dependency) bool { return d.ID == s }) {
-		r.fault(n, didYouMean(s, r.ids()), "there is no dependency %q", s)
+		r.fault(n, suggest.DidYouMean(s, r.ids()), "there is no dependency %q", s)
 	}
 	return s
 }
@@ -147,7 +149,7 @@ func (r *routeReader) group(n ast.Node) string {
 				groups[d.Group] = true
 			}
 		}
-		r.fault(n, didYouMean(s, maps.Keys(groups)), "no dependency is in the group %q", s)
+		r.fault(n, suggest.DidYouMean(s, maps.Keys(groups)), "no dependency is in the group %q", s)
 	}
 	return s
 }

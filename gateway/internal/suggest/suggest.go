@@ -1,4 +1,5 @@
-package config
+// Package suggest finds the word that was meant.
+package suggest
 
 import (
 	"fmt"
@@ -7,11 +8,17 @@ import (
 	"strings"
 )
 
-// didYouMean returns `did you mean "timeout"?` for the known word nearest to
+// longest is how long a word may be to be compared at all.
+const longest = 256
+
+// DidYouMean returns `did you mean "timeout"?` for the known word nearest to
 // the one that was written, else the words that are known.
-func didYouMean(word string, known iter.Seq[string]) string {
+func DidYouMean(word string, known iter.Seq[string]) string {
 	words := slices.Sorted(known)
 	best, bestDistance := "", 1+max(1, len(word)/3)
+	if len(word) > longest { // a word that long is none of them, and comparing would take its time
+		bestDistance = 0
+	}
 	for _, k := range words {
 		if d := distance(strings.ToLower(word), strings.ToLower(k)); d < bestDistance {
 			best, bestDistance = k, d

@@ -1,7 +1,8 @@
-package config
+package suggest
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -34,13 +35,14 @@ func TestDidYouMean(t *testing.T) {
 		{"timout", `did you mean "timeout"?`},
 		{"attempt-timeout", `did you mean "attempt_timeout"?`},
 		{"URL", `did you mean "url"?`},
+		{strings.Repeat("url", 100), "known are attempt_timeout, breaker, group, name, timeout, url"},
 		{"colour", "known are attempt_timeout, breaker, group, name, timeout, url"},
 	} {
-		if got := didYouMean(c.word, slices.Values(known)); got != c.want {
+		if got := DidYouMean(c.word, slices.Values(known)); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.word, got, c.want)
 		}
 	}
-	if got := didYouMean("x", slices.Values([]string{})); got != "" {
+	if got := DidYouMean("x", slices.Values([]string{})); got != "" {
 		t.Errorf("nothing known: %q", got)
 	}
 }
