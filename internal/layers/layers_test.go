@@ -18,7 +18,8 @@ var layers = [][]string{
 	{"httpbreaker", "prombreaker"},
 	{"examples/*/*"},
 
-	{"gateway/internal/config", "gateway/internal/problem"},
+	{"gateway/internal/problem", "gateway/internal/suggest"},
+	{"gateway/internal/config"},
 	{"gateway/internal/dependency"},
 	{"gateway/internal/proxy", "gateway/internal/ask", "gateway/internal/alert", "gateway/internal/admin"},
 	{"gateway"}, // the one place that knows them all
