@@ -47,7 +47,7 @@ func (b *Breaker) answer(c *call, now int64) {
 		b.act(now, func(now int64) { b.leaseTrial(p, c.trial, c.answered, now) })
 	case c.kind == unjudged || c.sending:
 	case !p.running.leave(c.clock):
-		b.act(now, func(now int64) { c.judged = b.takeOut(p) })
+		b.act(now, func(int64) { c.judged = b.takeOut(p) })
 	default:
 		b.adrift.Add(1)
 		c.judged = now-c.clock >= b.slowAfter

@@ -217,11 +217,15 @@ func (p *pair) operate(now int64, o op) error {
 	var got, want bool
 	switch o.kind {
 	case opIsolate:
-		got, want = p.b.Isolate("ann", "why", until) == nil, true
-		p.m.isolate(now, end)
+		got, want = p.b.Isolate("ann", "why", until) == nil, end > now
+		if want {
+			p.m.isolate(now, end)
+		}
 	case opHold:
-		got, want = p.b.HoldClosed("ann", "why", until) == nil, true
-		p.m.holdClosed(now, end)
+		got, want = p.b.HoldClosed("ann", "why", until) == nil, end > now
+		if want {
+			p.m.holdClosed(now, end)
+		}
 	case opRelease:
 		got, want = p.b.Release("ann", "why"), p.m.release(now)
 	case opReset:

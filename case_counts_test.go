@@ -53,7 +53,11 @@ func TestC14_CancelledIsIgnoredWhateverTheError(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newSim(t, strict())
 			ctx, cancel := context.WithCancelCause(t.Context())
-			err := s.b.Do(ctx, func(ctx context.Context) error { cancel(errCause); return end(ctx) })
+			err := s.b.Do(ctx, func(ctx context.Context) error {
+				s.advance(time.Hour)
+				cancel(errCause)
+				return end(ctx)
+			})
 			if want := end(ctx); err == nil || err.Error() != want.Error() {
 				t.Errorf("the caller got %v, want %v", err, want)
 			}

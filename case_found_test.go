@@ -91,6 +91,42 @@ func TestC91_DownloadsAreNotSlow(t *testing.T) {
 		s.mustHave(Counts{})
 		mustEqual(t, "late", s.b.Stats().Late, 1)
 	})
+	t.Run("its end after its lease", func(t *testing.T) {
+		cfg := cfg
+		cfg.Trials = 2
+		s := newHalfOpen(t, cfg)
+		p := s.trial()
+		p.Answered()
+		s.advance(10 * time.Second)
+		s.mustBe(HalfOpen)
+		p.Done(errDown) // it was good already
+		s.mustBe(HalfOpen)
+		s.trial().Done(nil)
+		s.mustBe(Closed)
+	})
+	t.Run("a long upload", func(t *testing.T) {
+		cfg := cfg
+		cfg.OpenFor, cfg.MaxOpenFor = time.Minute, time.Minute
+		s := newSim(t, cfg)
+		p := s.allow()
+		p.Sending()
+		s.advance(time.Minute)
+		s.mustBe(Closed)
+		p.Sent()
+		s.advance(1900 * time.Millisecond)
+		p.Answered()
+		s.advance(time.Minute)
+		p.Done(nil)
+		s.mustHave(Counts{Good: 1})
+
+		p = s.allow()
+		p.Sending()
+		s.advance(time.Minute)
+		p.Sent()
+		s.advance(2250 * time.Millisecond)
+		s.mustRefuse(ReasonOpen)
+		mustEqual(t, "slow", s.mustTrip(ReasonRun).Counts.Slow, 1)
+	})
 }
 
 func TestC94_ABatchOfOverdueCallsIsNoRun(t *testing.T) {
@@ -238,6 +274,28 @@ func TestC96_CallersWhoGiveUp(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Who gives up says nothing if another call ended well meanwhile.
+func TestC96_OthersWereAnswered(t *testing.T) {
+	s := newSim(t, Config{SlowCall: 2 * time.Second, Consecutive: 5})
+	ctx, cancel := context.WithCancel(t.Context())
+	var impatient [10]Permit
+	for i := range impatient {
+		if err := s.b.admit(ctx, s.b.now(), &impatient[i].call); err != nil {
+			t.Fatal(err)
+		}
+		impatient[i].b, impatient[i].ctx = s.b, ctx
+	}
+	s.advance(time.Second)
+	s.ok()
+	s.advance(500 * time.Millisecond)
+	cancel()
+	for i := range impatient {
+		impatient[i].Done(ctx.Err())
+	}
+	s.mustBe(Closed)
+	s.mustHave(Counts{Good: 1})
 }
 
 func TestC99_FewJudgedCalls(t *testing.T) {

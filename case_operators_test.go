@@ -13,7 +13,7 @@ func TestC60_Isolate(t *testing.T) {
 		}
 		for range 100 {
 			s.advance(openFor)
-			mustEqual(t, "left", s.mustRefuse(ReasonIsolated).RetryAfter(), 0)
+			mustEqual(t, "left", s.refusal(ReasonIsolated).RetryAfter(), 0)
 		}
 		s.mustBe(Isolated)
 		if !s.b.Release("ops", "moved") || s.b.Release("ops", "again") {
@@ -28,7 +28,7 @@ func TestC60_Isolate(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.advance(openFor - 1)
-		mustEqual(t, "left", s.mustRefuse(ReasonIsolated).RetryAfter(), 1)
+		mustEqual(t, "left", s.refusal(ReasonIsolated).RetryAfter(), 1)
 		s.advance(openFor)
 		s.mustBe(HalfOpen)
 		all := s.transitions()
@@ -72,7 +72,7 @@ func TestC61_TripFor(t *testing.T) {
 				t.Fatal(err)
 			}
 			for left := 5 * time.Second; left > 0; left -= 250 * time.Millisecond {
-				mustEqual(t, "left", s.mustRefuse(ReasonOpen).RetryAfter(), left)
+				mustEqual(t, "left", s.refusal(ReasonOpen).RetryAfter(), left)
 				mustEqual(t, "until", s.b.Stats().Until.Sub(s.b.base), s.now()+left)
 				s.advance(250 * time.Millisecond)
 			}
@@ -119,7 +119,7 @@ func TestC64_HeldClosedDuringAnOutage(t *testing.T) {
 	}
 	s.b.Release("ops", "enough")
 	s.mustBe(Open)
-	mustEqual(t, "left", s.mustRefuse(ReasonOpen).RetryAfter(), 2*openFor)
+	mustEqual(t, "left", s.refusal(ReasonOpen).RetryAfter(), 2*openFor)
 	mustEqual(t, "failed", s.b.Stats().Failed, 101)
 	mustEqual(t, "in flight", s.b.Stats().InFlight, 0)
 }

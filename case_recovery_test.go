@@ -200,7 +200,7 @@ func TestC32_AThousandFailedTrials(t *testing.T) {
 
 func TestC33_OpenTimePassesWithNoCaller(t *testing.T) {
 	s := newTripped(t, strict())
-	refusal := s.mustRefuse(ReasonOpen)
+	refusal := s.refusal(ReasonOpen)
 	mustEqual(t, "left at first", refusal.RetryAfter(), openFor)
 	s.advance(10 * openFor)
 	s.mustBe(HalfOpen)
@@ -268,6 +268,69 @@ func TestC34_SlowStartRefusesNobodyAtLittleTraffic(t *testing.T) {
 	s.run(time.Minute)
 	mustEqual(t, "refused", l.refused, 0)
 	mustEqual(t, "good", l.good, 1200)
+}
+
+// The first few calls say little: the slow start is over only once the limit
+// has doubled with nobody refused since it had doubled before.
+func TestC34_FirstDoublingIsNotTheEnd(t *testing.T) {
+	s := newHalfOpen(t, Config{Consecutive: 1, OpenFor: openFor, Jitter: Off})
+	for range 2 + 2 { // trials, and as many calls
+		s.ok()
+	}
+	for range 100 {
+		s.advance(9 * time.Millisecond)
+		s.ok()
+	}
+	if !s.b.Stats().Ramping {
+		t.Error("over within the first second")
+	}
+	s.advance(time.Second)
+	for range 4 {
+		s.ok()
+	}
+	if s.b.Stats().Ramping {
+		t.Error("not over after the second doubling, though nobody was refused")
+	}
+}
+
+// In a slow start fewer bad calls in a row trip, but not before the calls on
+// the way are decided; until then nobody is let in.
+func TestC34_RunDuringTheSlowStart(t *testing.T) {
+	for name, c := range map[string]struct {
+		end  func(*Permit)
+		want State
+	}{
+		"the last one fails":      {func(p *Permit) { p.Done(errDown) }, Open},
+		"the last one is good":    {func(p *Permit) { p.Done(nil) }, Closed},
+		"the last one is ignored": {func(p *Permit) { p.End(Ignored) }, Open},
+		"the last one is no call": {(*Permit).Cancel, Open},
+		"the last one hangs":      {func(*Permit) {}, Open},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newTripped(t, Config{Consecutive: 1, OpenFor: openFor, MaxOpenFor: time.Hour, Jitter: Off, SlowCall: time.Second})
+			s.b.Consecutive = 5
+			s.advance(openFor)
+			s.ok()
+			s.ok()
+			last := s.allow()
+			s.fail()
+			s.mustBe(Closed)
+			s.fail() // two of at most two
+			for range 3 {
+				s.mustBe(Closed)
+				s.mustRefuse(ReasonRamp)
+			}
+			if c.end(last); name == "the last one hangs" {
+				s.advance(1125 * time.Millisecond)
+			}
+			if s.b.Stats().Automatic != c.want && len(s.trips()) < 2 {
+				t.Fatalf("%s, want %s: %s", s.b.State(), c.want, s.b.Explain())
+			}
+			if c.want == Closed {
+				s.allow()
+			}
+		})
+	}
 }
 
 // Without the slow rule nothing says of a call that it will never end, so it

@@ -47,7 +47,7 @@ func TestC02_TrialNeverReported(t *testing.T) {
 	t.Run("somebody always asks", func(t *testing.T) {
 		s := newHalfOpen(t, strict())
 		s.trial()
-		first := s.mustRefuse(ReasonTrialSlots)
+		first := s.refusal(ReasonTrialSlots)
 		again := time.Duration(0)
 		for s.now() < 6*24*time.Hour {
 			s.advance(max(10*time.Millisecond, s.now()/1000))
@@ -62,8 +62,8 @@ func TestC02_TrialNeverReported(t *testing.T) {
 					again = s.now()
 				}
 				p.Cancel()
-			} else if left := err.(*OpenError).RetryAfter(); left < 0 || left > 2*openFor {
-				t.Fatalf("at %s: %s left", s.now(), left)
+			} else if open := (*OpenError)(nil); !errors.As(err, &open) || open.RetryAfter() < 0 || open.RetryAfter() > 2*openFor {
+				t.Fatalf("at %s: %v", s.now(), err)
 			}
 		}
 		if due := openFor + lease + 2*openFor; again < due || again > due+20*time.Millisecond {

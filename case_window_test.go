@@ -1,6 +1,7 @@
 package recloser
 
 import (
+	"context"
 	"math"
 	"strings"
 	"testing"
@@ -201,6 +202,32 @@ func TestC43_ImprobableRuns(t *testing.T) {
 	}
 }
 
+// Callers who gave up count for that, though not in the rate.
+func TestC43_GivenUpCallsMakeRunsLessImprobable(t *testing.T) {
+	for gaveUp, length := range map[int]int{0: 5, 12: 8} {
+		s := newSim(t, Config{Consecutive: 5, Window: time.Hour, SlowCall: 2 * time.Second, OpenFor: time.Hour})
+		for i := range 100 {
+			s.advance(time.Millisecond)
+			if (99-i)*gaveUp/100 == (100-i)*gaveUp/100 {
+				s.ok()
+				continue
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			_ = s.b.Do(ctx, func(ctx context.Context) error {
+				s.advance(1500 * time.Millisecond)
+				cancel()
+				return ctx.Err()
+			})
+		}
+		s.mustHave(Counts{Good: uint64(100 - gaveUp)})
+		for n := 1; n <= length; n++ {
+			s.mustBe(Closed)
+			s.fail()
+		}
+		s.mustBe(Open)
+	}
+}
+
 func TestC44_LittleTraffic(t *testing.T) {
 	t.Run("idle for an hour, then one failure", func(t *testing.T) {
 		for _, before := range []int{0, 4} {
@@ -239,31 +266,6 @@ func TestC44_LittleTraffic(t *testing.T) {
 		}
 		mustEqual(t, "judged", s.mustTrip(ReasonRate).Counts.Judged(), 20)
 	})
-}
-
-func TestC45_OneBurstIsOneEvent(t *testing.T) {
-	burst := func(s *sim) {
-		calls := s.allowed(6)
-		s.advance(10 * time.Millisecond)
-		for _, p := range calls {
-			p.Done(errDown)
-		}
-	}
-	for name, cfg := range map[string]Config{
-		"run":  {Consecutive: 5, Spread: time.Second, OpenFor: time.Minute},
-		"rate": {Consecutive: Off, Spread: time.Second, OpenFor: time.Minute, MinCalls: 5},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := newSim(t, cfg)
-			burst(s)
-			s.mustBe(Closed)
-			s.advance(980 * time.Millisecond) // 10 ms too early
-			burst(s)
-			s.mustBe(Closed)
-			burst(s)
-			s.mustTrip(Reason(name))
-		})
-	}
 }
 
 func TestC46_CountsNearTheirMaximum(t *testing.T) {

@@ -1,6 +1,7 @@
 package recloser
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -9,7 +10,7 @@ import (
 
 func TestOpenError(t *testing.T) {
 	s := newTripped(t, strict())
-	err := s.mustRefuse(ReasonOpen)
+	err := s.refusal(ReasonOpen)
 	mustEqual(t, "Name", err.Name, "hotel-7")
 	mustEqual(t, "State", err.State, Open)
 	mustEqual(t, "Trip", err.Trip, ReasonRun)
@@ -19,7 +20,7 @@ func TestOpenError(t *testing.T) {
 		t.Errorf("the cause is %v", err.Cause)
 	}
 	mustEqual(t, "text", err.Error(), `recloser: "hotel-7" is open (cut off): last failure: down`)
-	if again := s.mustRefuse(ReasonOpen); again != err {
+	if again := s.refusal(ReasonOpen); again != err {
 		t.Error("two refusals of one period are two values")
 	}
 	if wrapped := fmt.Errorf("ask: %w", err); !errors.Is(wrapped, ErrOpen) {
@@ -94,6 +95,66 @@ func TestReleasedError(t *testing.T) {
 	mustEqual(t, "left", open.RetryAfter(), openFor)
 	p.Done(open)
 	mustEqual(t, "counted", s.b.Stats().Refused[ReasonReleased], 1)
+}
+
+// What a caller gets whose call is under way when the breaker trips.
+func TestReleasedFromDo(t *testing.T) {
+	cfg := strict()
+	cfg.CancelOnTrip = true
+	s := newSim(t, cfg)
+	answer := errors.New("the answer came after all")
+	for name, c := range map[string]struct {
+		give func(context.Context) error
+		want error
+	}{
+		"it heeds its context":       {func(ctx context.Context) error { return ctx.Err() }, ErrOpen},
+		"it gives its own error":     {func(context.Context) error { return answer }, ErrOpen},
+		"it ended well all the same": {func(context.Context) error { return nil }, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.b.Reset("", "")
+			err := s.b.Do(t.Context(), func(ctx context.Context) error {
+				if err := s.b.TripFor(openFor, "ann", "drill"); err != nil {
+					t.Error(err)
+				}
+				<-ctx.Done()
+				return c.give(ctx)
+			})
+			if !errors.Is(err, c.want) {
+				t.Errorf("got %v, want %v", err, c.want)
+			}
+			var open *OpenError
+			if c.want != nil && (!errors.As(err, &open) || open.Reason != ReasonReleased) {
+				t.Errorf("got %v, not released", err)
+			}
+		})
+	}
+	mustEqual(t, "released", s.b.Stats().Refused[ReasonReleased], 2)
+
+	// The call that trips the breaker is not released by that.
+	for range 100 {
+		s.b.Reset("", "")
+		s.fail()
+	}
+	mustEqual(t, "released", s.b.Stats().Refused[ReasonReleased], 2)
+}
+
+// A caller that gives up while a trip releases him gave up.
+func TestReleasedWhenTheCallerIsGone(t *testing.T) {
+	cfg := strict()
+	cfg.CancelOnTrip = true
+	s := newSim(t, cfg)
+	ctx, cancel := context.WithCancel(t.Context())
+	err := s.b.Do(ctx, func(ctx context.Context) error {
+		cancel()
+		if err := s.b.TripFor(openFor, "", ""); err != nil {
+			t.Error(err)
+		}
+		return ctx.Err()
+	})
+	if !errors.Is(err, context.Canceled) || errors.Is(err, ErrOpen) {
+		t.Errorf("got %v", err)
+	}
 }
 
 func TestWaitError(t *testing.T) {

@@ -188,11 +188,15 @@ func (b *Breaker) doReleasable(ctx context.Context, c *call, fn func(context.Con
 	}()
 	err = fn(callCtx)
 	returned = true
+	// Asked before the end is booked: that may trip the breaker, but releases others.
+	var released *OpenError
+	if err != nil && ctx.Err() == nil {
+		errors.As(context.Cause(callCtx), &released)
+	}
 	now := b.now()
 	b.finish(c, now, b.classify(ctx, c.start, now, err))
-	var open *OpenError
-	if err != nil && ctx.Err() == nil && errors.As(context.Cause(callCtx), &open) {
-		return open
+	if released != nil {
+		return released
 	}
 	return err
 }

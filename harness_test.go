@@ -223,8 +223,13 @@ func (s *sim) allowed(n int) []*Permit {
 	return calls
 }
 
-// mustRefuse makes a call that must be refused, and returns its error.
-func (s *sim) mustRefuse(reason Reason) *OpenError {
+func (s *sim) mustRefuse(reason Reason) {
+	s.Helper()
+	_ = s.refusal(reason)
+}
+
+// refusal makes a call that must be refused, and returns its error.
+func (s *sim) refusal(reason Reason) *OpenError {
 	s.Helper()
 	err := s.b.Do(s.Context(), func(context.Context) error {
 		s.Errorf("at %s: a call ran that should be refused (%s)", s.now(), reason)

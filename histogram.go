@@ -17,7 +17,7 @@ const (
 
 func (h *histogram) add(ns int64) {
 	// A duration of exactly 2^n ns belongs to the bucket that ends there.
-	h[min(bits.Len64(uint64(max(ns, 1)-1)>>histShift), histBuckets-1)].Add(1) //nolint:gosec // not negative
+	h[min(bits.Len64(uint64(max(ns, 1)-1)>>histShift), histBuckets-1)].Add(1)
 }
 
 func (h *histogram) total() (n uint64) {
@@ -38,7 +38,7 @@ func sumOf(hs ...*histogram) Histogram {
 			out.Counts[i] += h[i].Load()
 		}
 		middle := time.Duration(3) << (histShift + i - 2) // of an octave: 3/4 of its upper bound
-		out.Sum += middle * time.Duration(out.Counts[i])  //nolint:gosec // 292 years
+		out.Sum += middle * time.Duration(out.Counts[i])
 	}
 	return out
 }

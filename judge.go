@@ -65,7 +65,7 @@ func (b *Breaker) badCalls(p *period, at, admitted, n int64, failed bool) {
 	if admitted >= p.goodStart.Load() { // else it began before a call that was good
 		b.extendRun(p, at, admitted, n)
 	}
-	p.window.book(admitted, uint32(n), failed) //nolint:gosec // 24 bits
+	p.window.book(admitted, uint32(n), failed)
 	b.mind(p, at)
 }
 
@@ -106,7 +106,7 @@ func (w *sums) counts(p *period) Counts {
 
 // verdict returns the reason to trip at at, or "".
 func (b *Breaker) verdict(p *period, w *sums, at int64) Reason {
-	if w.judged() >= uint64(b.MinCalls) && b.spreadOver(p, w.first, w.last, at) && b.rateReached(w, b.undecided(p, w.last)) { //nolint:gosec // positive
+	if w.judged() >= uint64(b.MinCalls) && b.spreadOver(p, w.first, w.last, at) && b.rateReached(w, b.undecided(p, w.last)) {
 		return ReasonRate
 	}
 	r := &p.run
@@ -125,7 +125,7 @@ func (b *Breaker) verdict(p *period, w *sums, at int64) Reason {
 // rateReached reports whether the bad share reaches the limit, with the
 // undecided calls taken for good.
 func (b *Breaker) rateReached(w *sums, undecided int64) bool {
-	return b.ratePPM > 0 && w.bad() > 0 && w.bad()*1e6 >= b.ratePPM*(w.judged()+uint64(undecided)) //nolint:gosec // a count
+	return b.ratePPM > 0 && w.bad() > 0 && w.bad()*1e6 >= b.ratePPM*(w.judged()+uint64(undecided))
 }
 
 // spreadOver reports whether bad calls admitted from first to last are more
@@ -152,7 +152,7 @@ func (b *Breaker) undecided(p *period, last int64) int64 {
 // improbable reports whether a run of that length is no accident, given how
 // many calls were bad before it.
 func (b *Breaker) improbable(r *run) bool {
-	if b.ratePPM == 0 || r.of < uint64(b.MinCalls) { //nolint:gosec // positive
+	if b.ratePPM == 0 || r.of < uint64(b.MinCalls) {
 		return true
 	}
 	f := float64(r.bad) / float64(r.of)
@@ -190,7 +190,7 @@ func (b *Breaker) stepAfterClosed(p *period, at int64) int {
 	switch {
 	case !b.tripped || b.calm(p, at):
 		return 0
-	case good < uint64(b.MinCalls): //nolint:gosec // positive
+	case good < uint64(b.MinCalls):
 		return b.stepUp(b.step)
 	}
 	return max(b.step-1, 0)

@@ -59,7 +59,7 @@ func (b *Breaker) read(now int64) Stats {
 // countsAt returns what p has to decide on: the window, or the good trials.
 func (b *Breaker) countsAt(p *period, now int64) Counts {
 	if p.state != Closed {
-		return Counts{Good: uint64(p.good)} //nolint:gosec // positive
+		return Counts{Good: uint64(p.good)}
 	}
 	w := p.window.sum(&b.rules, now, b.good.total())
 	return w.counts(p)
@@ -108,7 +108,7 @@ func (b *Breaker) explainAutomatic(p *period, now int64) string {
 // explainRate says how far the window is from tripping.
 func (b *Breaker) explainRate(c Counts) string {
 	text := fmt.Sprintf("%d calls", c.Judged())
-	if c.Judged() < uint64(b.MinCalls) { //nolint:gosec // positive
+	if c.Judged() < uint64(b.MinCalls) {
 		text = fmt.Sprintf("%d of %d calls", c.Judged(), b.MinCalls)
 	}
 	if c.Judged() > 0 {
@@ -130,8 +130,9 @@ func (b *Breaker) whyOpen(p *period) string {
 		return fmt.Sprintf("%d bad calls in a row", c.Run)
 	case ReasonTripped:
 		return "tripped by " + p.began.By
+	default:
+		return string(p.reason)
 	}
-	return string(p.reason)
 }
 
 // rounded cuts a duration of the clock to what people read.

@@ -49,9 +49,9 @@ func newRules(c Config) rules {
 	if limit == 0 {
 		limit = int64(2 * time.Second) // nobody judges these; the ring tells only who is on the way
 	}
-	r.shift = uint8(bits.Len64(uint64(limit)/8) - 1) //nolint:gosec // below 64
+	r.shift = uint8(bits.Len64(uint64(limit)/8) - 1)
 	r.horizon = limit
-	r.perSlice = uint64(c.MinCalls+9) / 10 //nolint:gosec // positive
+	r.perSlice = uint64(c.MinCalls+9) / 10
 	r.maxAge = max(int64(maxWindowAge), int64(c.Window)+r.slice)
 	r.oldSlice = max(int64(maxWindowAge)/10, r.slice)
 	return r

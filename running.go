@@ -27,7 +27,7 @@ const (
 
 // enter counts a call admitted at now, and reports false if its slice is sealed.
 func (r *ring) enter(now int64) bool {
-	slice := uint64(now) >> r.shift //nolint:gosec // never negative
+	slice := uint64(now) >> r.shift
 	word, round := &r.words[slice%ringSlices], slice>>ringBits
 	for {
 		w := word.Load()
@@ -46,7 +46,7 @@ func (r *ring) enter(now int64) bool {
 
 // leave takes out a call admitted at start, and reports false if it is adrift.
 func (r *ring) leave(start int64) bool {
-	slice := uint64(start) >> r.shift //nolint:gosec // never negative
+	slice := uint64(start) >> r.shift
 	word, round := &r.words[slice%ringSlices], slice>>ringBits
 	for {
 		w := word.Load()
@@ -71,13 +71,13 @@ func (r *ring) oldest() (start int64, ok bool) {
 			first, ok = slice, true
 		}
 	}
-	return int64(first << r.shift), ok //nolint:gosec // was a time
+	return int64(first << r.shift), ok
 }
 
 // expire seals the slice that began at start and returns how many calls it
 // still had.
 func (r *ring) expire(start int64) int64 {
-	slice := uint64(start) >> r.shift //nolint:gosec // never negative
+	slice := uint64(start) >> r.shift
 	word, round := &r.words[slice%ringSlices], slice>>ringBits
 	for {
 		w := word.Load()
@@ -85,7 +85,7 @@ func (r *ring) expire(start int64) int64 {
 			return 0 // they all left meanwhile, and a new slice began
 		}
 		if word.CompareAndSwap(w, round<<(callBits+1)|sealed) {
-			return int64(w & callMask) //nolint:gosec // 24 bits
+			return int64(w & callMask)
 		}
 	}
 }
@@ -93,7 +93,7 @@ func (r *ring) expire(start int64) int64 {
 // seal closes the ring for good and returns how many calls it still had.
 func (r *ring) seal() (calls int64) {
 	for i := range r.words {
-		calls += int64(r.words[i].Swap(roundSealed) & callMask) //nolint:gosec // 24 bits
+		calls += int64(r.words[i].Swap(roundSealed) & callMask)
 	}
 	return calls
 }
@@ -101,11 +101,11 @@ func (r *ring) seal() (calls int64) {
 // admittedBefore returns how many running calls were admitted in slices before
 // the one of t.
 func (r *ring) admittedBefore(t int64) (calls int64) {
-	limit := uint64(t) >> r.shift //nolint:gosec // never negative
+	limit := uint64(t) >> r.shift
 	for i := range uint64(ringSlices) {
 		w := r.words[i].Load()
 		if w>>(callBits+1)<<ringBits|i < limit {
-			calls += int64(w & callMask) //nolint:gosec // 24 bits
+			calls += int64(w & callMask)
 		}
 	}
 	return calls
@@ -114,7 +114,7 @@ func (r *ring) admittedBefore(t int64) (calls int64) {
 // calls returns how many calls run.
 func (r *ring) calls() (n int64) {
 	for i := range r.words {
-		n += int64(r.words[i].Load() & callMask) //nolint:gosec // 24 bits
+		n += int64(r.words[i].Load() & callMask)
 	}
 	return n
 }

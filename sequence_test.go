@@ -87,6 +87,11 @@ func draw(r *rand.Rand) (cfg Config, random float64, ops []op) {
 	if cfg.SlowCall > 0 && r.IntN(2) == 0 {
 		pace = cfg.SlowCall / 5
 	}
+	filled := cfg.WithDefaults()
+	limits := []time.Duration{
+		filled.Window / 10, filled.Spread, filled.SlowCall, filled.SlowCall / 2, filled.SlowCall / 4,
+		filled.OpenFor, filled.ResetAfter, filled.Ramp, time.Second, 10 * time.Second, 30 * time.Minute,
+	}
 	ops = make([]op, 20+r.IntN(300))
 	mood := moods[0]
 	for i := range ops {
@@ -97,6 +102,9 @@ func draw(r *rand.Rand) (cfg Config, random float64, ops []op) {
 			}
 		}
 		ops[i] = op{kind: drawKind(r, mood), n: r.IntN(1000), d: time.Duration(r.ExpFloat64() * float64(pace)), flag: r.IntN(2) == 0}
+		if r.IntN(8) == 0 { // onto a limit
+			ops[i].d = limits[r.IntN(len(limits))]
+		}
 	}
 	return cfg, r.Float64(), ops
 }

@@ -52,7 +52,7 @@ func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 func (s *State) UnmarshalText(text []byte) error {
 	for i, w := range stateWords {
 		if w.name == string(text) {
-			*s = State(i) //nolint:gosec // five entries
+			*s = State(i)
 			return nil
 		}
 	}

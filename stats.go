@@ -34,7 +34,7 @@ type Stats struct {
 // BadRatio returns the share of bad calls in the window, and false while it
 // holds fewer than MinCalls.
 func (s Stats) BadRatio() (float64, bool) {
-	if s.Window.Judged() == 0 || s.Window.Judged() < uint64(s.MinCalls) { //nolint:gosec // positive
+	if s.Window.Judged() == 0 || s.Window.Judged() < uint64(s.MinCalls) {
 		return 0, false
 	}
 	return float64(s.Window.Bad()) / float64(s.Window.Judged()), true
@@ -49,10 +49,23 @@ type TransitionKey struct {
 // TransitionKeys lists every kind of transition there can be.
 func TransitionKeys() []TransitionKey {
 	return []TransitionKey{
-		{Open, ReasonRate}, {Open, ReasonRun}, {Open, ReasonToldToWait}, {Open, ReasonTrialFailed}, {Open, ReasonTripped}, {Open, ReasonReleased}, {Open, ReasonExpired},
-		{HalfOpen, ReasonTime}, {HalfOpen, ReasonEarly}, {HalfOpen, ReasonReleased}, {HalfOpen, ReasonExpired},
-		{Closed, ReasonTrialsGood}, {Closed, ReasonReset}, {Closed, ReasonReleased}, {Closed, ReasonExpired},
-		{Isolated, ReasonIsolated}, {HeldClosed, ReasonHeldClosed},
+		{Open, ReasonRate},
+		{Open, ReasonRun},
+		{Open, ReasonToldToWait},
+		{Open, ReasonTrialFailed},
+		{Open, ReasonTripped},
+		{Open, ReasonReleased},
+		{Open, ReasonExpired},
+		{HalfOpen, ReasonTime},
+		{HalfOpen, ReasonEarly},
+		{HalfOpen, ReasonReleased},
+		{HalfOpen, ReasonExpired},
+		{Closed, ReasonTrialsGood},
+		{Closed, ReasonReset},
+		{Closed, ReasonReleased},
+		{Closed, ReasonExpired},
+		{Isolated, ReasonIsolated},
+		{HeldClosed, ReasonHeldClosed},
 	}
 }
 

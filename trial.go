@@ -170,7 +170,7 @@ func (b *Breaker) goodTrial(p *period, at, took int64) {
 		next.ramp.Store(newRamp(b, at))
 		next.busy.Store(true)
 	}
-	b.enter(next, at, Transition{Reason: ReasonTrialsGood, Counts: Counts{Good: uint64(p.good)}}) //nolint:gosec // positive
+	b.enter(next, at, Transition{Reason: ReasonTrialsGood, Counts: Counts{Good: uint64(p.good)}})
 }
 
 func (b *Breaker) badTrial(p *period, at int64, c Counts) {
@@ -178,6 +178,6 @@ func (b *Breaker) badTrial(p *period, at int64, c Counts) {
 	if p.good == 0 && !p.early {
 		step = b.stepUp(step)
 	}
-	c.Good = uint64(p.good) //nolint:gosec // positive
+	c.Good = uint64(p.good)
 	b.trip(at, step, ReasonTrialFailed, Transition{Counts: c})
 }

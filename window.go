@@ -26,8 +26,8 @@ type sums struct {
 	first, last                int64
 }
 
-func (s *sums) bad() uint64    { return s.failed + s.slow }
-func (s *sums) judged() uint64 { return s.good + s.failed + s.slow }
+func (w *sums) bad() uint64    { return w.failed + w.slow }
+func (w *sums) judged() uint64 { return w.good + w.failed + w.slow }
 
 // begin starts a new slice at now. good is the breaker's count of good calls.
 func (w *window) begin(r *rules, now int64, good uint64) {
