@@ -69,7 +69,7 @@ func TestCallsTakeNoLock(t *testing.T) {
 	closed := newSim(t, allRules())
 	closed.ok()
 	open := newTripped(t, strict())
-	_ = open.mustRefuse(ReasonOpen)
+	_ = open.refusal(ReasonOpen)
 
 	closed.b.mu.Lock()
 	defer closed.b.mu.Unlock()
@@ -92,7 +92,7 @@ func TestCallsTakeNoLock(t *testing.T) {
 				}
 				q.Done(nil)
 				closed.b.State()
-				_ = open.mustRefuse(ReasonOpen)
+				_ = open.refusal(ReasonOpen)
 				open.b.State()
 			}
 		})

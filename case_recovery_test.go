@@ -307,8 +307,8 @@ func TestC34_RunDuringTheSlowStart(t *testing.T) {
 		"the last one hangs":      {func(*Permit) {}, Open},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newTripped(t, Config{Consecutive: 1, OpenFor: openFor, MaxOpenFor: time.Hour, Jitter: Off, SlowCall: time.Second})
-			s.b.Consecutive = 5
+			s := newSim(t, Config{OpenFor: time.Minute, SlowCall: time.Second})
+			_ = s.b.TripFor(openFor, "test", "")
 			s.advance(openFor)
 			s.ok()
 			s.ok()
@@ -323,9 +323,7 @@ func TestC34_RunDuringTheSlowStart(t *testing.T) {
 			if c.end(last); name == "the last one hangs" {
 				s.advance(1125 * time.Millisecond)
 			}
-			if s.b.Stats().Automatic != c.want && len(s.trips()) < 2 {
-				t.Fatalf("%s, want %s: %s", s.b.State(), c.want, s.b.Explain())
-			}
+			s.mustBe(c.want)
 			if c.want == Closed {
 				s.allow()
 			}

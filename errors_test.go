@@ -65,7 +65,7 @@ func TestEveryRefusal(t *testing.T) {
 		{ramp, ReasonRamp, Closed, 0, `recloser: "hotel-7" is closed (passing): ramp: last failure: down`},
 		{waits, ReasonToldToWait, Open, 7 * time.Second, `recloser: "hotel-7" is open (cut off): told to wait: last failure: down (told to wait 7s)`},
 	} {
-		err := c.s.mustRefuse(c.reason)
+		err := c.s.refusal(c.reason)
 		mustEqual(t, "State", err.State, c.state)
 		mustEqual(t, "left", err.RetryAfter(), c.left)
 		mustEqual(t, "text", err.Error(), c.text)

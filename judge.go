@@ -174,10 +174,16 @@ func (p *period) nextVerdict(r *rules) int64 {
 		return never
 	}
 	at := int64(never)
-	for _, first := range [...]int64{p.run.first, p.window.firstBad()} {
+	consider := func(first int64) {
 		if t := first + r.spread + r.slow; t > p.ruledAt {
 			at = min(at, t)
 		}
+	}
+	if p.run.length > 0 {
+		consider(p.run.first)
+	}
+	if w := p.window.sum(r, p.ruledAt, 0); w.bad() > 0 {
+		consider(w.first)
 	}
 	return at
 }

@@ -85,14 +85,3 @@ func (w *window) sum(r *rules, now int64, good uint64) (t sums) {
 	}
 	return t
 }
-
-// firstBad returns the earliest admission of a bad call.
-func (w *window) firstBad() int64 {
-	first := int64(never / 2)
-	for i := range w.used {
-		if s := &w.slices[i]; s.failed+s.slow > 0 {
-			first = min(first, s.first)
-		}
-	}
-	return first
-}
