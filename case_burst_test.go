@@ -63,4 +63,15 @@ func TestC45_ABurstThatGoesOnHanging(t *testing.T) {
 			s.mustBe(Closed)
 		})
 	}
+	t.Run("run, an older call hangs", func(t *testing.T) {
+		s := newSim(t, Config{FailureRate: Off, SlowCall: slow})
+		s.allow()
+		s.advance(10 * time.Second)
+		s.ok()
+		for range 25 {
+			s.fail()
+		}
+		s.advance(time.Minute)
+		s.mustBe(Closed)
+	})
 }

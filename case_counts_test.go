@@ -146,6 +146,18 @@ func TestC17_CancelledSiblingsAreIgnored(t *testing.T) {
 	})
 }
 
+// The siblings may have a context that the call's own function made.
+func TestC17_CancelledInsideTheCall(t *testing.T) {
+	s := newSim(t, strict())
+	_ = s.b.Do(t.Context(), func(ctx context.Context) error {
+		ctx, cancel := context.WithCancel(ctx)
+		cancel()
+		return fmt.Errorf("sibling: %w", ctx.Err())
+	})
+	s.mustBe(Closed)
+	mustEqual(t, "ignored", s.b.Stats().Ignored, 1)
+}
+
 func TestC18_OnlyFinishedOrOverdueCallsCount(t *testing.T) {
 	counts := func(s *sim) [5]uint64 {
 		st := s.b.Stats()

@@ -38,6 +38,24 @@ func TestC90_LongCallsRecloseAfterAnOutage(t *testing.T) {
 	}
 }
 
+// What a lease is worth is not forgotten by a period without a good call.
+func TestC90_LeaseOutlivesAFailedRecovery(t *testing.T) {
+	const took = 15 * time.Second
+	s := newSim(t, strict())
+	p := s.allow()
+	s.advance(took)
+	p.Done(nil)
+	for range 3 {
+		s.fail()
+		s.advance(s.b.Stats().OpenFor)
+		p = s.trial()
+		s.advance(took)
+		s.mustBe(HalfOpen)
+		p.Done(nil)
+		s.mustBe(Closed)
+	}
+}
+
 func TestC91_DownloadsAreNotSlow(t *testing.T) {
 	cfg := strict()
 	cfg.SlowCall, cfg.MinCalls = 2*time.Second, 10

@@ -11,6 +11,8 @@ func TestC60_Isolate(t *testing.T) {
 		if err := s.b.Isolate("ops", "their database is being moved", time.Time{}); err != nil {
 			t.Fatal(err)
 		}
+		all := s.transitions()
+		mustEqual(t, "automatic", all[len(all)-1].Automatic, HalfOpen) // where a release leads
 		for range 100 {
 			s.advance(openFor)
 			mustEqual(t, "left", s.refusal(ReasonIsolated).RetryAfter(), 0)

@@ -60,10 +60,24 @@ func TestC20_HangingCallsAreJudgedWhileTheyRun(t *testing.T) {
 	t.Run("with nobody who checks", func(t *testing.T) {
 		cfg := byRate(10)
 		cfg.SlowCall, cfg.OpenFor = slow, time.Minute
-		s := newSim(t, cfg)
-		s.allowed(10)
-		s.advance(slow + slices)
-		s.mustRefuse(ReasonOpen) // the attempt itself looks
+		for name, look := range map[string]func(s *sim, quick *Permit){
+			"an attempt":        func(s *sim, _ *Permit) { _, _ = s.b.Allow(t.Context()) },
+			"a good end":        func(_ *sim, quick *Permit) { quick.Done(nil) },
+			"a bad end":         func(_ *sim, quick *Permit) { quick.Done(errDown) },
+			"an answer":         func(_ *sim, quick *Permit) { quick.Answered() },
+			"Check":             func(s *sim, _ *Permit) { s.b.Check() },
+			"who wants to know": func(s *sim, _ *Permit) { _ = s.b.Explain() },
+		} {
+			s := newSim(t, cfg)
+			s.allowed(10)
+			s.advance(slow)
+			quick := s.allow()
+			s.advance(slices)
+			look(s, quick)
+			if got := s.b.cur.Load().state; got != Open {
+				t.Errorf("%s after %s came by", got, name)
+			}
+		}
 	})
 }
 

@@ -164,25 +164,34 @@ func TestC43_RunsOfBadCalls(t *testing.T) {
 		s.fail()
 		s.mustBe(Open)
 	})
-	t.Run("not of calls that began before the last good one", func(t *testing.T) {
-		cfg := strict()
-		cfg.Consecutive = 3
-		s := newSim(t, cfg)
-		old := s.allowed(10)
-		s.advance(time.Second)
-		s.ok()
-		for _, p := range old {
-			p.Done(errDown)
-		}
-		s.mustBe(Closed)
-		s.mustHave(Counts{Good: 1, Failed: 10})
-	})
+	for before := range 3 { // with a run that the good call breaks, and without
+		t.Run("not of calls that began before the last good one", func(t *testing.T) {
+			cfg := strict()
+			cfg.Consecutive = 3
+			s := newSim(t, cfg)
+			old := s.allowed(10)
+			s.advance(time.Second)
+			for range before {
+				s.fail()
+			}
+			s.ok()
+			for _, p := range old {
+				p.Done(errDown)
+			}
+			s.mustBe(Closed)
+			s.mustHave(Counts{Good: 1, Failed: uint64(before + 10)})
+		})
+	}
 }
 
 // The longer a run must be, the more calls were bad before it.
 func TestC43_ImprobableRuns(t *testing.T) {
-	for bad, length := range map[int]int{0: 5, 3: 5, 5: 6, 12: 8, 30: 14} {
-		s := newSim(t, Config{Consecutive: 5, OpenFor: time.Minute})
+	for _, c := range []struct {
+		bad, length int
+		rate        float64
+	}{{0, 5, 0}, {3, 5, 0}, {5, 6, 0}, {12, 8, 0}, {30, 14, 0}, {30, 5, Off}} {
+		bad, length := c.bad, c.length
+		s := newSim(t, Config{Consecutive: 5, FailureRate: c.rate, OpenFor: time.Minute})
 		for i := range 100 { // evenly, and the last one good
 			if (99-i)*bad/100 != (100-i)*bad/100 {
 				s.fail()

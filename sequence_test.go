@@ -60,7 +60,7 @@ var moods = [...][opKinds]int{
 	{opAllow: 30, opGood: 12, opFail: 12, opIgnore: 4, opAdvance: 10, opDue: 4, opAnswered: 8, opUnmade: 2},                                                 // flapping
 	{opAllow: 20, opCancelled: 8, opDeadline: 8, opAdvance: 12, opDue: 3, opWait: 3, opUnmade: 3},                                                           // impatient callers
 	{opAllow: 30, opGood: 18, opFail: 6, opAdvance: 10, opIsolate: 1, opHold: 2, opRelease: 4, opReset: 1, opTripFor: 1, opTryNow: 4, opTwice: 3, opDue: 6}, // operators
-	{opAllow: 24, opGood: 14, opDue: 14, opFail: 1, opTryNow: 3, opRelease: 1},                                                                              // recovering
+	{opAllow: 24, opGood: 14, opCancelled: 4, opDue: 14, opAdvance: 4, opFail: 1, opTryNow: 3, opRelease: 1},                                                // recovering
 	{opAllow: 30, opGood: 16, opDue: 4, opAdvance: 8, opWait: 12, opTryNow: 3},                                                                              // told to wait
 }
 
