@@ -62,7 +62,7 @@ func TestNoDependenciesIsAnEmptyList(t *testing.T) {
 	if got := strings.TrimSpace(b.send("GET", "/api/v1/dependencies", "").Body.String()); got != `{"dependencies":[]}` {
 		t.Error(got)
 	}
-	b.wantProblem(http.StatusNotFound, "none is configured", "GET", "/api/v1/dependencies/hotel-1", "")
+	b.wantProblem(http.StatusNotFound, "there are none", "GET", "/api/v1/dependencies/hotel-1", "")
 }
 
 func TestSecretsOfTheURLAreMasked(t *testing.T) {

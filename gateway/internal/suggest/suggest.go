@@ -28,7 +28,7 @@ func DidYouMean(word string, known iter.Seq[string]) string {
 	case best != "":
 		return fmt.Sprintf("did you mean %q?", best)
 	case len(words) == 0:
-		return ""
+		return "there are none"
 	case len(words) > 20:
 		return fmt.Sprintf("known are %s and %d more", strings.Join(words[:20], ", "), len(words)-20)
 	default:

@@ -42,7 +42,7 @@ func TestDidYouMean(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", c.word, got, c.want)
 		}
 	}
-	if got := DidYouMean("x", slices.Values([]string{})); got != "" {
+	if got := DidYouMean("x", slices.Values([]string{})); got != "there are none" {
 		t.Errorf("nothing known: %q", got)
 	}
 }
