@@ -80,7 +80,7 @@ func (b *Breaker) Do(ctx context.Context, fn func(context.Context) error) error 
 	returned = true
 	if err != nil {
 		now := b.now()
-		b.finish(&c, now, b.classify(ctx, c.start, now, err))
+		b.finish(&c, now, b.classify(ctx, &c, now, err))
 		return err
 	}
 	b.succeed(&c, b.now())
@@ -171,7 +171,7 @@ func (b *Breaker) succeed(c *call, now int64) {
 	if c.answered != 0 {
 		took = c.answered - c.clock
 	}
-	plain := c.kind == tracked && !c.judged && !c.sending && took < b.slowAfter &&
+	plain := c.kind == tracked && !c.sending && took < b.slowAfter &&
 		b.cur.Load() == p && now < p.due.Load() && !p.busy.Load()
 	switch {
 	case plain && c.answered != 0:

@@ -121,7 +121,9 @@ func (p *pair) apply(ctx context.Context, o op) error {
 	case opAdvance:
 		p.ticks.Add(int64(max(o.d, 2*time.Duration(coarse))))
 	case opDue:
-		p.m.settle(now)
+		if err := p.compare(); err != nil {
+			return fmt.Errorf("before: %w", err)
+		}
 		if at, _ := p.m.next(); at != never && at > now+2*coarse {
 			p.ticks.Store(at - 1)
 			if err := p.compare(); err != nil {
@@ -193,7 +195,7 @@ func (p *pair) end(c *pairCall, now int64, o op) {
 			limit = int64(p.m.SlowCall)
 		}
 		e := modelEnd{outcome: Ignored, gaveUp: true}
-		if now-c.model.start >= limit {
+		if now-c.model.clock >= limit && !c.model.sending {
 			e = modelEnd{outcome: Failure}
 		}
 		p.m.end(c.model, now, e)

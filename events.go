@@ -1,6 +1,9 @@
 package recloser
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Reason says in a word or two why something happened. It is stable: metrics
 // use it as a label.
@@ -39,8 +42,8 @@ func RefusalReasons() []Reason {
 // Counts are the numbers that a verdict rests on.
 type Counts struct {
 	Good   uint64 // calls in the window that ended well and in time
-	Failed uint64 // calls in the window that failed
-	Slow   uint64 // calls in the window not answered within SlowCall, and not failed before
+	Failed uint64 // calls in the window that failed within SlowCall
+	Slow   uint64 // calls in the window not answered within SlowCall, however they ended or will
 	Run    int    // length of the running row of bad calls
 }
 
@@ -64,4 +67,16 @@ type Transition struct {
 	Step      int           // to Open: how often the open time has been doubled
 	Cause     error         // to Open: the last failure seen; may be nil
 	By, Note  string        // an operator's act: who, and the reason given
+}
+
+// String returns one line, such as "hotel-3: closed -> open (run): 5 of 25 calls bad".
+func (t Transition) String() string {
+	s := fmt.Sprintf("%s: %s -> %s (%s)", t.Name, t.From, t.To, t.Reason)
+	if n := t.Counts.Judged(); n > 0 {
+		s += fmt.Sprintf(": %d of %d calls bad", t.Counts.Bad(), n)
+	}
+	if t.By != "" {
+		s += fmt.Sprintf(", by %s: %s", t.By, t.Note)
+	}
+	return s
 }

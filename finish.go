@@ -1,6 +1,7 @@
 package recloser
 
 import (
+	"cmp"
 	"context"
 	"errors"
 )
@@ -11,7 +12,11 @@ type totals struct {
 	otherGood, failed, slowCalls, ignored, late uint64
 }
 
-var errPanicked = errors.New("the call panicked")
+// The failures of calls that have no error to show.
+var (
+	errFailed   = errors.New("the call failed")
+	errPanicked = errors.New("the call panicked")
+)
 
 // act does f under the lock, with everything due done before and planned after.
 // f gets the time: the clock was read before the lock was there, and what
@@ -85,7 +90,7 @@ func (b *Breaker) finish(c *call, now int64, e ending) {
 			}
 		default:
 			if e.outcome == Failure {
-				b.cause = e.err
+				b.cause = cmp.Or(e.err, errFailed)
 			}
 			if c.kind == onTrial {
 				b.judgeTrial(p, c, now, took, e)
@@ -99,10 +104,10 @@ func (b *Breaker) finish(c *call, now int64, e ending) {
 // count adds a call to the statistics. good says that the window counts it.
 func (b *Breaker) count(o Outcome, good, slow bool, took int64) {
 	switch {
-	case o == Failure:
-		b.failed++
 	case slow:
 		b.slowCalls++
+	case o == Failure:
+		b.failed++
 	case o == Ignored:
 		b.ignored++
 		return
@@ -119,11 +124,11 @@ func (b *Breaker) count(o Outcome, good, slow bool, took int64) {
 func (b *Breaker) judge(p *period, c *call, now, took int64, slow bool, e ending) {
 	switch {
 	case b.toldToWait(p, now, e):
-	case e.outcome == Failure:
-		b.badCalls(p, now, c.start, 1, true)
 	case slow:
 		b.cause = slowError{b.SlowCall}
 		b.badCalls(p, now, c.start, 1, false)
+	case e.outcome == Failure:
+		b.badCalls(p, now, c.start, 1, true)
 	case e.outcome == Ignored:
 		if b.impatient(c, now, e) && p.goodEnd.Load() < c.start {
 			b.cause = errGaveUp
@@ -194,7 +199,7 @@ func (b *Breaker) doReleasable(ctx context.Context, c *call, fn func(context.Con
 		errors.As(context.Cause(callCtx), &released)
 	}
 	now := b.now()
-	b.finish(c, now, b.classify(ctx, c.start, now, err))
+	b.finish(c, now, b.classify(ctx, c, now, err))
 	if released != nil {
 		return released
 	}

@@ -44,8 +44,11 @@ func (p *period) nextExpiry(r *rules, now int64) int64 {
 
 // expire takes the calls of the oldest slice out of the ring; the slow rule
 // judges them bad.
-func (b *Breaker) expire(p *period, at, _ int64) {
-	start, _ := p.running.oldest()
+func (b *Breaker) expire(p *period, at, now int64) {
+	start, ok := p.running.oldest()
+	if !ok || start+1<<b.shift+b.horizon > now {
+		return // the calls that were due have left just now
+	}
 	n := p.running.expire(start)
 	b.adrift.Add(n)
 	p.out += n

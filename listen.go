@@ -10,16 +10,16 @@ import (
 type eventLog struct {
 	seq    uint64
 	shown  State // To of the last transition
+	at     int64 // when it was
 	counts map[TransitionKey]uint64
 	subs   []*subscriber
 }
 
 // emit completes t, hands it on and returns it.
-func (b *Breaker) emit(t Transition) Transition {
+func (b *Breaker) emit(at int64, t Transition) Transition {
 	l := &b.log
-	l.seq++
-	l.shown = t.To
-	t.Seq, t.Name = l.seq, b.rules.Name
+	t.Seq, t.Name, t.From, t.At = l.seq+1, b.rules.Name, l.shown, b.timeAt(at)
+	l.seq, l.shown, l.at = t.Seq, t.To, at
 	key := TransitionKey{To: t.To, Reason: t.Reason}
 	if t.From == HeldClosed && t.To == HeldClosed && t.Reason != ReasonHeldClosed {
 		key.To = t.Automatic

@@ -187,10 +187,10 @@ func (m *model) end(c *modelCall, now int64, e modelEnd) {
 	took := answered - c.clock
 	slow := m.slowOn() && took >= int64(m.SlowCall) && !c.sending
 	switch {
-	case e.outcome == Failure:
-		m.failed++
 	case slow:
 		m.slow++
+	case e.outcome == Failure:
+		m.failed++
 	case e.outcome == Ignored:
 		m.ignored++
 	default:
@@ -208,10 +208,10 @@ func (m *model) end(c *modelCall, now int64, e modelEnd) {
 	case c.trial:
 		m.endTrial(c, now, took, impatient, e)
 	case c.bad:
-	case e.outcome == Failure:
-		m.bad(now, modelVerdict{admitted: c.start, failed: true})
 	case slow:
 		m.bad(now, modelVerdict{admitted: c.start, slow: true})
+	case e.outcome == Failure:
+		m.bad(now, modelVerdict{admitted: c.start, failed: true})
 	case e.outcome == Success:
 		m.goodCall(c, now, took)
 	case impatient && m.goodEnd < c.start:

@@ -10,6 +10,7 @@ import (
 type override struct {
 	by, why      string
 	since, until int64
+	end          time.Time // until, as it was given
 }
 
 // ErrIsolated is what TripFor returns for an isolated breaker.
@@ -59,7 +60,7 @@ func (b *Breaker) set(by, why string, until time.Time, put func(*override)) (err
 			err = fmt.Errorf("recloser: the end %s has passed; give a later one, or the zero time for none", until.Format(time.RFC3339))
 			return
 		}
-		put(&override{by: by, why: why, since: now, until: end})
+		put(&override{by: by, why: why, since: now, until: end, end: until})
 	})
 	return err
 }
@@ -67,11 +68,11 @@ func (b *Breaker) set(by, why string, until time.Time, put func(*override)) (err
 // show tells the listeners of a change that leaves the period as it is.
 func (b *Breaker) show(to State, at int64, t Transition) {
 	p := b.cur.Load()
-	t.From, t.To, t.Automatic, t.At = b.log.shown, to, p.state, b.timeAt(at)
+	t.To, t.Automatic = to, p.state
 	if to == Open {
 		t.OpenFor, t.Step, t.Cause = time.Duration(p.until-p.since), b.step, b.cause
 	}
-	b.emit(t)
+	b.emit(at, t)
 }
 
 // Release takes an override back: after an isolation trials start, after a hold

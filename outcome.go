@@ -46,8 +46,8 @@ type ending struct {
 // to be the dependency's failure, where no slow rule says it.
 const ownDeadline = int64(time.Second)
 
-// classify says what err means for a call that began at start.
-func (b *Breaker) classify(ctx context.Context, start, now int64, err error) ending {
+// classify says what err means for the call c that ends at now.
+func (b *Breaker) classify(ctx context.Context, c *call, now int64, err error) ending {
 	if err == nil {
 		return ending{outcome: Success}
 	}
@@ -59,7 +59,7 @@ func (b *Breaker) classify(ctx context.Context, start, now int64, err error) end
 		if b.slow > 0 {
 			limit = b.slow
 		}
-		if now-start >= limit {
+		if now-c.clock >= limit && !c.sending {
 			return ending{outcome: Failure, err: err}
 		}
 		return ending{outcome: Ignored, err: err, gaveUp: true}

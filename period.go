@@ -96,7 +96,7 @@ func (b *Breaker) enter(p *period, at int64, t Transition) {
 			b.step, b.tripped = 0, t.Reason == ReasonRate || t.Reason == ReasonRun
 		}
 	}
-	t.From, t.To, t.Automatic, t.At = b.log.shown, p.state, p.state, b.timeAt(at)
+	t.To, t.Automatic = p.state, p.state
 	switch p.state {
 	case Isolated:
 		t.Automatic = HalfOpen // where a release leads
@@ -108,7 +108,7 @@ func (b *Breaker) enter(p *period, at int64, t Transition) {
 	if held {
 		t.To = HeldClosed
 	}
-	p.began = b.emit(t)
+	p.began = b.emit(at, t)
 	if p.state == Open && old.release != nil && !held {
 		old.release(b.refusalOf(p, ReasonReleased))
 	}
@@ -149,7 +149,7 @@ func (b *Breaker) settle(now int64) int64 {
 		if at > now {
 			return now
 		}
-		act(b, p, max(at, p.since), now)
+		act(b, p, max(at, b.log.at), now) // a call that was held up on its way in may be due before the last change
 	}
 }
 

@@ -53,7 +53,7 @@ func (p *Permit) Done(err error) {
 		p.b.succeed(&p.call, now)
 		return
 	}
-	p.b.finish(&p.call, now, p.b.classify(p.ctx, p.call.start, now, err))
+	p.b.finish(&p.call, now, p.b.classify(p.ctx, &p.call, now, err))
 }
 
 // End ends the call with an outcome that the caller knows best. Default counts

@@ -33,12 +33,13 @@ func (b *Breaker) read(now int64) Stats {
 	switch hold := b.hold.Load(); {
 	case hold != nil:
 		o, s.State, s.Reason = hold, HeldClosed, ReasonHeldClosed
-		s.Since, s.Until = b.timeAt(hold.since), b.timeAt(hold.until)
+		s.Since = b.timeAt(hold.since)
 	case p.state == Isolated:
 		s.Automatic = HalfOpen
 	}
 	if o != nil {
-		s.Override = &Override{State: s.State, By: o.by, Why: o.why, Since: b.timeAt(o.since), Until: b.timeAt(o.until)}
+		s.Until = o.end
+		s.Override = &Override{State: s.State, By: o.by, Why: o.why, Since: b.timeAt(o.since), Until: o.end}
 	}
 	s.Window = b.countsAt(p, now)
 	if p.state == Closed {

@@ -24,7 +24,7 @@ type Stats struct {
 	InFlight int           // calls that run, whatever admitted them
 	Overdue  int           // those of them that are past SlowCall and not answered
 
-	Success, Failed, Slow, Ignored uint64            // calls that ended, since the start; Slow ended well, but late
+	Success, Failed, Slow, Ignored uint64            // calls that ended, since the start; Slow: not answered within SlowCall, however they ended
 	Late                           uint64            // those of them whose period was over when they ended
 	Refused                        map[Reason]uint64 // by reason, every one of RefusalReasons
 	Transitions                    map[TransitionKey]uint64
