@@ -33,9 +33,18 @@ type Problem struct {
 // Refusal is the problem of a call that a breaker did not let through, or
 // released on a trip.
 func Refusal(e *recloser.OpenError) Problem {
-	detail := fmt.Sprintf("%s is %s: %s", e.Name, e.State, e.State.Effect())
-	if e.Reason == recloser.ReasonReleased {
+	detail := fmt.Sprintf("%s is %s (%s)", e.Name, e.State, e.State.Effect())
+	switch e.Reason {
+	case recloser.ReasonReleased:
 		detail = e.Name + " was cut off while this request waited for it; it may have been carried out all the same"
+	case recloser.ReasonTrialSlots:
+		detail += ": another call is trying it just now"
+	case recloser.ReasonRamp:
+		detail += ": it is just back and gets its calls a few at a time"
+	default:
+		if why := whyOpen(e.Trip); why != "" {
+			detail += ": " + why
+		}
 	}
 	return Problem{
 		Status:     http.StatusServiceUnavailable,
@@ -44,6 +53,25 @@ func Refusal(e *recloser.OpenError) Problem {
 		State:      e.State.String(),
 		Reason:     string(e.Reason),
 		RetryAfter: Seconds(e.RetryAfter()),
+	}
+}
+
+// whyOpen says in plain words what cut a dependency off. The last failure itself
+// is not for clients: see Failure.
+func whyOpen(trip recloser.Reason) string {
+	switch trip {
+	case recloser.ReasonRate:
+		return "too many of its calls failed or took too long"
+	case recloser.ReasonRun:
+		return "one call after the other failed or took too long"
+	case recloser.ReasonTrialFailed:
+		return "it failed again when it was tried"
+	case recloser.ReasonToldToWait:
+		return "it asked to be left alone for that long"
+	case recloser.ReasonTripped, recloser.ReasonIsolated:
+		return "an operator decided so"
+	default:
+		return ""
 	}
 }
 

@@ -82,11 +82,29 @@ func TestRefusalIsWrittenInBodyAndHeaders(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := problem.Problem{
-			Title: "Service Unavailable", Status: 503, Detail: "hotel-1 is open: cut off",
+			Title: "Service Unavailable", Status: 503, Detail: "hotel-1 is open (cut off): an operator decided so",
 			Dependency: "hotel-1", State: "open", Reason: "open", RetryAfter: 3,
 		}
 		if got != want || w.Code != 503 {
 			t.Errorf("%d %+v, want %+v", w.Code, got, want)
 		}
 	})
+}
+
+func TestRefusalSaysWhy(t *testing.T) {
+	for _, c := range []struct {
+		reason, trip recloser.Reason
+		want         string
+	}{
+		{recloser.ReasonOpen, recloser.ReasonRun, "hotel-1 is open (cut off): one call after the other failed or took too long"},
+		{recloser.ReasonOpen, recloser.ReasonTrialFailed, "hotel-1 is open (cut off): it failed again when it was tried"},
+		{recloser.ReasonToldToWait, recloser.ReasonToldToWait, "hotel-1 is open (cut off): it asked to be left alone for that long"},
+		{recloser.ReasonTrialSlots, recloser.ReasonTime, "hotel-1 is open (cut off): another call is trying it just now"},
+		{recloser.ReasonRamp, recloser.ReasonTrialsGood, "hotel-1 is open (cut off): it is just back and gets its calls a few at a time"},
+	} {
+		e := &recloser.OpenError{Name: "hotel-1", State: recloser.Open, Reason: c.reason, Trip: c.trip, Cause: errors.New("dial tcp 10.0.0.7: refused")}
+		if got := problem.Refusal(e).Detail; got != c.want {
+			t.Errorf("%s: %q, want %q", c.reason, got, c.want)
+		}
+	}
 }
