@@ -10,11 +10,11 @@ func (b *Breaker) sending(c *call, now int64) {
 		c.sending = true
 		switch {
 		case c.kind == onTrial:
-			b.leaseTrial(p, c.trial, 0, now)
+			b.leaseTrial(c.trial, 0, now)
 		case c.kind == unjudged:
 		case p.running.leave(c.clock):
 			b.adrift.Add(1)
-			b.mindLeft(p, now)
+			b.reapplyRules(p, now)
 		default:
 			b.takeOut(p)
 		}
@@ -28,7 +28,7 @@ func (b *Breaker) sent(c *call, now int64) {
 		c.sending, c.clock = false, now
 		switch {
 		case c.kind == onTrial:
-			b.clockTrial(p, c.trial, now)
+			b.clockTrial(c.trial, now)
 		case c.kind == tracked && p.running.enter(now):
 			b.adrift.Add(-1)
 		}
@@ -44,7 +44,7 @@ func (b *Breaker) answer(c *call, now int64) {
 	c.answered = max(now, 1)
 	switch {
 	case c.kind == onTrial:
-		b.act(now, func(now int64) { b.leaseTrial(p, c.trial, c.answered, now) })
+		b.act(now, func(now int64) { b.leaseTrial(c.trial, c.answered, now) })
 	case c.kind == unjudged || c.sending:
 	case !p.running.leave(c.clock):
 		b.act(now, func(int64) { c.judged = b.takeOut(p) })
@@ -52,19 +52,15 @@ func (b *Breaker) answer(c *call, now int64) {
 		b.adrift.Add(1)
 		c.judged = now-c.clock >= b.slowAfter
 		if c.judged || p.busy.Load() {
-			b.act(now, func(now int64) { b.minded(p, c, now) })
+			b.act(now, func(now int64) {
+				if c.judged && b.cur.Load() == p {
+					b.cause = slowError{b.cfg.SlowCall}
+					b.badCalls(p, now, c.start, 1, false)
+					return
+				}
+				b.reapplyRules(p, now)
+			})
 		}
-	}
-}
-
-// minded has the rules look at a call that was answered just now.
-func (b *Breaker) minded(p *period, c *call, now int64) {
-	switch {
-	case !c.judged:
-		b.mindLeft(p, now)
-	case b.cur.Load() == p:
-		b.cause = slowError{b.SlowCall}
-		b.badCalls(p, now, c.start, 1, false)
 	}
 }
 

@@ -2,6 +2,7 @@ package recloser
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -11,9 +12,10 @@ import (
 // A Breaker stands in front of one dependency and stops calling it while it is
 // down or slow. Make one with New; all methods are safe for concurrent use.
 //
-// While closed a call takes no lock and allocates nothing. A Breaker starts no
-// goroutine and no timer, except that listeners are called on a goroutine of
-// their own when the state changes; so it needs no Close.
+// While closed a call takes no lock and allocates nothing, unless it fails or
+// Config.CancelOnTrip is set. A Breaker starts no goroutine and no timer, except
+// that listeners are called on a goroutine of their own when the state changes;
+// so it needs no Close.
 type Breaker struct {
 	rules
 	base   time.Time     // the clock counts nanoseconds from here
@@ -31,6 +33,7 @@ type Breaker struct {
 	log eventLog
 	totals
 	seen         int64         // the latest time that was settled
+	tripReason   Reason        // of the last opening
 	step         int           // how often the open time has been doubled
 	tripped      bool          // there was a trip that is not forgotten: the step counts
 	openFor      time.Duration // length of the last open time
@@ -67,7 +70,7 @@ func (b *Breaker) Do(ctx context.Context, fn func(context.Context) error) error 
 	if err := b.admit(ctx, b.now(), &c); err != nil {
 		return err
 	}
-	if b.CancelOnTrip {
+	if b.cfg.CancelOnTrip {
 		return b.doReleasable(ctx, &c, fn)
 	}
 	returned := false
@@ -85,6 +88,35 @@ func (b *Breaker) Do(ctx context.Context, fn func(context.Context) error) error 
 	}
 	b.succeed(&c, b.now())
 	return nil
+}
+
+// doReleasable is the rest of Do for calls that a trip cancels.
+func (b *Breaker) doReleasable(ctx context.Context, c *call, fn func(context.Context) error) (err error) {
+	callCtx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if released := c.period.released; released != nil {
+		stop := context.AfterFunc(released, func() { cancel(context.Cause(released)) })
+		defer stop()
+	}
+	returned := false
+	defer func() {
+		if !returned {
+			b.finish(c, b.now(), ending{outcome: Failure, err: errPanicked})
+		}
+	}()
+	err = fn(callCtx)
+	returned = true
+	// Asked before the end is booked: that may trip the breaker, but releases others.
+	var released *OpenError
+	if err != nil && ctx.Err() == nil {
+		errors.As(context.Cause(callCtx), &released)
+	}
+	now := b.now()
+	b.finish(c, now, b.classify(ctx, c, now, err))
+	if released != nil {
+		return released
+	}
+	return err
 }
 
 // Do is Breaker.Do for a function that returns a value.
@@ -114,7 +146,7 @@ type call struct {
 	start    int64 // when it was admitted
 	clock    int64 // when the slow clock started: at start, or when the request was sent
 	answered int64 // when; 0: not yet
-	trial    int   // its number among the trials of the period
+	trial    *trial // of a call that is onTrial
 	kind     callKind
 	sending  bool // the slow clock stands still, see Permit.Sending
 	judged   bool // it was bad while it ran
@@ -150,7 +182,8 @@ func (b *Breaker) admit(ctx context.Context, now int64, c *call) error {
 			b.look(now)
 			continue
 		}
-		if b.admitSome(p, now, c) {
+		p, ok := b.admitSome(p, now, c)
+		if ok {
 			return nil
 		}
 		if b.hold.Load() != nil {
@@ -164,6 +197,27 @@ func (b *Breaker) admit(ctx context.Context, now int64, c *call) error {
 	}
 }
 
+// admitSome decides on a call that does not simply pass. The period may have
+// changed since it was read; then the new one decides, and is returned.
+func (b *Breaker) admitSome(p *period, now int64, c *call) (decided *period, ok bool) {
+	if p.state == Open || p.state == Isolated {
+		return p, false
+	}
+	b.act(now, func(now int64) {
+		p = b.cur.Load()
+		switch r := p.ramp.Load(); {
+		case p.state == HalfOpen:
+			ok = b.takeTrial(p, now, c)
+		case r != nil:
+			ok = b.takeRamped(p, r, now)
+		case p.state == Closed:
+			ok = p.running.enter(now)
+		}
+		c.begin(p, now)
+	})
+	return p, ok
+}
+
 // succeed books a good end at now. This is the whole of the closed path's
 // second half: all that is not plain goes to finish.
 func (b *Breaker) succeed(c *call, now int64) {
@@ -171,7 +225,7 @@ func (b *Breaker) succeed(c *call, now int64) {
 	if c.answered != 0 {
 		took = c.answered - c.clock
 	}
-	plain := c.kind == tracked && !c.sending && took < b.slowAfter &&
+	plain := c.kind == tracked && !c.judged && !c.sending && took < b.slowAfter &&
 		b.cur.Load() == p && now < p.due.Load() && !p.busy.Load()
 	switch {
 	case plain && c.answered != 0:
@@ -221,7 +275,7 @@ func (b *Breaker) State() State {
 }
 
 // Name returns the name given in Config.
-func (b *Breaker) Name() string { return b.rules.Name }
+func (b *Breaker) Name() string { return b.cfg.Name }
 
 // Config returns the settings in force, with every default filled in.
-func (b *Breaker) Config() Config { return b.rules.Config }
+func (b *Breaker) Config() Config { return b.cfg }

@@ -275,7 +275,7 @@ func (p *pair) compare() error {
 	want, s := p.seen(now), p.b.Stats()
 	got := view{
 		State: s.State, Automatic: s.Automatic, Since: int64(s.Since.Sub(p.b.base)), Until: never,
-		OpenFor: s.OpenFor, Step: s.Step, Window: s.Window, Ramping: s.Ramping, InFlight: s.InFlight, Overdue: s.Overdue,
+		OpenFor: s.OpenFor, Step: s.Step, Window: s.Window, Ramping: s.RampLimit > 0, InFlight: s.InFlight, Overdue: s.Overdue,
 		Success: s.Success, Failed: s.Failed, Slow: s.Slow, Ignored: s.Ignored, Late: s.Late, Seq: s.Seq,
 	}
 	if !s.Until.IsZero() {

@@ -251,7 +251,7 @@ func TestC34_SlowStartAfterReclosing(t *testing.T) {
 					t.Errorf("last refused %s after reclosing", l.lastRefused-reclosed)
 				}
 				mustEqual(t, "trips", len(s.trips()), 1)
-				if s.b.Stats().Ramping {
+				if s.b.Stats().RampLimit > 0 {
 					t.Error("still ramping after 20 s")
 				}
 			})
@@ -281,14 +281,14 @@ func TestC34_FirstDoublingIsNotTheEnd(t *testing.T) {
 		s.advance(9 * time.Millisecond)
 		s.ok()
 	}
-	if !s.b.Stats().Ramping {
+	if s.b.Stats().RampLimit == 0 {
 		t.Error("over within the first second")
 	}
 	s.advance(time.Second)
 	for range 4 {
 		s.ok()
 	}
-	if s.b.Stats().Ramping {
+	if s.b.Stats().RampLimit > 0 {
 		t.Error("not over after the second doubling, though nobody was refused")
 	}
 }

@@ -17,7 +17,7 @@ type OpenError struct {
 	Name   string    // the breaker's name
 	State  State     // what the breaker was: Open, HalfOpen, Isolated, or Closed during the slow start
 	Reason Reason    // why this call was refused: one of RefusalReasons
-	Trip   Reason    // why the breaker is not closed: one of the reasons of a Transition
+	Trip   Reason    // what opened the breaker last: one of the reasons of a Transition; "" if nothing did
 	Since  time.Time // when that period began
 	Until  time.Time // when calls may pass again; zero if nobody knows
 	Cause  error     // the dependency's last failure seen; may be nil
@@ -43,10 +43,14 @@ func (e *OpenError) Is(target error) bool { return target == ErrOpen }
 // RetryAfter returns the time left until calls may pass again: never
 // negative, and 0 if it is not known. Send at least one second over HTTP.
 func (e *OpenError) RetryAfter() time.Duration {
-	if e.left == nil {
+	switch {
+	case e.left != nil:
+		return max(0, e.left())
+	case e.Until.IsZero():
 		return 0
+	default: // made by hand, as tests do
+		return max(0, time.Until(e.Until))
 	}
-	return max(0, e.left())
 }
 
 // WaitError wraps the error of a call whose answer named a time to wait, such

@@ -2,6 +2,7 @@ package recloser
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -34,10 +35,15 @@ const (
 	ReasonRamp       Reason = "ramp"        // just reclosed, and as many calls run as may
 )
 
+var refusalReasons = [...]Reason{ReasonOpen, ReasonToldToWait, ReasonTrialSlots, ReasonIsolated, ReasonRamp, ReasonReleased}
+
+const refusalKinds = len(refusalReasons)
+
 // RefusalReasons lists every reason a call can be refused for.
-func RefusalReasons() []Reason {
-	return []Reason{ReasonOpen, ReasonToldToWait, ReasonTrialSlots, ReasonIsolated, ReasonRamp, ReasonReleased}
-}
+func RefusalReasons() []Reason { return slices.Clone(refusalReasons[:]) }
+
+// refusalIndex is where refusals for that reason are counted.
+func refusalIndex(reason Reason) int { return slices.Index(refusalReasons[:], reason) }
 
 // Counts are the numbers that a verdict rests on.
 type Counts struct {
@@ -69,14 +75,25 @@ type Transition struct {
 	By, Note  string        // an operator's act: who, and the reason given
 }
 
-// String returns one line, such as "hotel-3: closed -> open (run): 5 of 25 calls bad".
+// String returns one line, such as "hotel-3: closed -> open (run): 5 bad calls in a row".
 func (t Transition) String() string {
 	s := fmt.Sprintf("%s: %s -> %s (%s)", t.Name, t.From, t.To, t.Reason)
-	if n := t.Counts.Judged(); n > 0 {
-		s += fmt.Sprintf(": %d of %d calls bad", t.Counts.Bad(), n)
-	}
-	if t.By != "" {
-		s += fmt.Sprintf(", by %s: %s", t.By, t.Note)
+	if why := t.Why(); why != string(t.Reason) {
+		s += ": " + why
 	}
 	return s
+}
+
+// Why says in a few words what decided: "5 of 25 calls bad", "5 bad calls in a
+// row", "by ops: their database moves", or else the reason.
+func (t Transition) Why() string {
+	switch {
+	case t.By != "":
+		return fmt.Sprintf("by %s: %s", t.By, t.Note)
+	case t.Reason == ReasonRate:
+		return fmt.Sprintf("%d of %d calls bad", t.Counts.Bad(), t.Counts.Judged())
+	case t.Reason == ReasonRun:
+		return fmt.Sprintf("%d bad calls in a row", t.Counts.Run)
+	}
+	return string(t.Reason)
 }

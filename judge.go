@@ -53,11 +53,11 @@ func (b *Breaker) expire(p *period, at, now int64) {
 	b.adrift.Add(n)
 	p.out += n
 	if b.slow == 0 || n == 0 {
-		b.mind(p, at)
+		b.applyRules(p, at)
 		return
 	}
 	p.lastOverdue = start
-	b.cause = slowError{b.SlowCall}
+	b.cause = slowError{b.cfg.SlowCall}
 	b.badCalls(p, at, start, n, false)
 }
 
@@ -69,7 +69,7 @@ func (b *Breaker) badCalls(p *period, at, admitted, n int64, failed bool) {
 		b.extendRun(p, at, admitted, n)
 	}
 	p.window.book(admitted, uint32(n), failed)
-	b.mind(p, at)
+	b.applyRules(p, at)
 }
 
 func (b *Breaker) extendRun(p *period, at, admitted, n int64) {
@@ -78,29 +78,33 @@ func (b *Breaker) extendRun(p *period, at, admitted, n int64) {
 		*r = run{}
 	}
 	if r.length == 0 {
-		before := p.window.sum(&b.rules, at, b.good.total())
+		before := b.sum(p, at)
 		*r = run{first: admitted, last: admitted, bad: before.bad() + before.gaveUp, of: before.judged() + before.gaveUp}
 	}
 	r.length += int(n)
 	r.first, r.last, r.at = min(r.first, admitted), max(r.last, admitted), at
 }
 
-// mind asks the rules and opens the breaker if they say so.
-func (b *Breaker) mind(p *period, at int64) {
+// applyRules asks both rules and opens the breaker if they say so.
+func (b *Breaker) applyRules(p *period, at int64) {
 	p.ruledAt = at
-	w := p.window.sum(&b.rules, at, b.good.total())
+	w := b.sum(p, at)
 	if reason := b.verdict(p, &w, at); reason != "" {
 		b.trip(at, b.stepAfterClosed(p, at), reason, Transition{Counts: w.counts(p)})
 		return
 	}
-	b.attend(p, at)
+	b.setBusy(p, &w)
 }
 
-// attend sets whether the next good end must ask the rules: it may break a
+// setBusy says whether the next good end must ask the rules: it may break a
 // run, or be the one that the rate rule was short of.
-func (b *Breaker) attend(p *period, at int64) {
-	w := p.window.sum(&b.rules, at, b.good.total())
-	p.busy.Store(p.run.length > 0 || p.throttled > 0 || p.ramp.Load() != nil || b.rateReached(&w, 0))
+func (b *Breaker) setBusy(p *period, w *sums) {
+	p.busy.Store(p.run.length > 0 || p.throttled > 0 || p.ramp.Load() != nil || b.rateReached(w, 0))
+}
+
+// sum adds up the window of p as it is at at.
+func (b *Breaker) sum(p *period, at int64) sums {
+	return p.window.sum(&b.rules, at, b.good.total())
 }
 
 func (w *sums) counts(p *period) Counts {
@@ -109,17 +113,17 @@ func (w *sums) counts(p *period) Counts {
 
 // verdict returns the reason to trip at at, or "".
 func (b *Breaker) verdict(p *period, w *sums, at int64) Reason {
-	if w.judged() >= uint64(b.MinCalls) && b.spreadOver(p, w.first, w.last, at) && b.rateReached(w, b.undecided(p, w.last)) {
+	if w.judged() >= uint64(b.cfg.MinCalls) && b.spreadOver(p, w.first, w.last, at) && b.rateReached(w, b.undecided(p, w.last)) {
 		return ReasonRate
 	}
 	r := &p.run
-	if b.Consecutive <= 0 || r.length == 0 {
+	if b.cfg.Consecutive <= 0 || r.length == 0 {
 		return ""
 	}
 	if rp := p.ramp.Load(); rp != nil && rp.condemned(b, p) && b.onTheWay(p) == 0 {
 		return ReasonRun
 	}
-	if r.length >= b.Consecutive && b.spreadOver(p, r.first, r.last, at) && b.improbable(r) && b.undecided(p, r.last) <= int64(r.length) {
+	if r.length >= b.cfg.Consecutive && b.spreadOver(p, r.first, r.last, at) && b.improbable(r) && b.undecided(p, r.last) <= int64(r.length) {
 		return ReasonRun
 	}
 	return ""
@@ -155,7 +159,7 @@ func (b *Breaker) undecided(p *period, last int64) int64 {
 // improbable reports whether a run of that length is no accident, given how
 // many calls were bad before it.
 func (b *Breaker) improbable(r *run) bool {
-	if b.ratePPM == 0 || r.of < uint64(b.MinCalls) {
+	if b.ratePPM == 0 || r.of < uint64(b.cfg.MinCalls) {
 		return true
 	}
 	f := float64(r.bad) / float64(r.of)
@@ -185,13 +189,13 @@ func (p *period) nextVerdict(r *rules) int64 {
 	if p.run.length > 0 {
 		consider(p.run.first)
 	}
-	if w := p.window.sum(r, p.ruledAt, 0); w.bad() > 0 {
-		consider(w.first)
+	if first, ok := p.window.firstBad(r, p.ruledAt); ok {
+		consider(first)
 	}
 	return at
 }
 
-func (b *Breaker) verdictDue(p *period, at, _ int64) { b.mind(p, at) }
+func (b *Breaker) applyDue(p *period, at, _ int64) { b.applyRules(p, at) }
 
 // stepAfterClosed returns the step of a trip out of the closed period p.
 func (b *Breaker) stepAfterClosed(p *period, at int64) int {
@@ -199,7 +203,7 @@ func (b *Breaker) stepAfterClosed(p *period, at int64) int {
 	switch {
 	case !b.tripped || b.calm(p, at):
 		return 0
-	case good < uint64(b.MinCalls):
+	case good < uint64(b.cfg.MinCalls):
 		return b.stepUp(b.step)
 	}
 	return max(b.step-1, 0)
@@ -207,8 +211,65 @@ func (b *Breaker) stepAfterClosed(p *period, at int64) int {
 
 // calm reports whether the steps are forgotten at at.
 func (b *Breaker) calm(p *period, at int64) bool {
-	return p.state == Closed && at-p.since >= int64(b.ResetAfter) && b.goodIn(p) > 0
+	return p.state == Closed && at-p.since >= int64(b.cfg.ResetAfter) && b.goodIn(p) > 0
 }
 
 // goodIn returns how many calls were good in the closed period p.
 func (b *Breaker) goodIn(p *period) uint64 { return b.good.total() - p.goodBefore }
+
+// judge gives the verdict on a call of a closed period.
+func (b *Breaker) judge(p *period, c *call, now, took int64, slow bool, e ending) {
+	switch {
+	case b.toldToWait(p, now, e):
+	case slow:
+		b.cause = slowError{b.cfg.SlowCall}
+		b.badCalls(p, now, c.start, 1, false)
+	case e.outcome == Failure:
+		b.badCalls(p, now, c.start, 1, true)
+	case e.outcome == Ignored:
+		if b.impatient(c, now, e) && p.goodEnd.Load() < c.start {
+			b.cause = errGaveUp
+			b.extendRun(p, now, c.start, 1)
+			p.window.bookGaveUp()
+		}
+		b.reapplyRules(p, now)
+	default:
+		raise(&p.goodStart, c.start)
+		raise(&p.goodEnd, now)
+		raise(&p.longest, took)
+		p.run, p.throttled = run{}, 0
+		if r := p.ramp.Load(); r != nil && r.good(b, now, took) {
+			p.ramp.Store(nil)
+		}
+		b.applyRules(p, now)
+	}
+}
+
+// reapplyRules asks the rules after an end that counts nowhere: it may be the one
+// they were waiting for.
+func (b *Breaker) reapplyRules(p *period, now int64) {
+	if b.cur.Load() == p && p.state == Closed {
+		b.applyRules(p, now)
+	}
+}
+
+// impatient reports whether the caller gave up late enough for it to say
+// something about the dependency.
+func (b *Breaker) impatient(c *call, now int64, e ending) bool {
+	return e.gaveUp && b.slow > 0 && c.answered == 0 && !c.sending && now-c.clock >= b.slow/2
+}
+
+// toldToWait opens the breaker for as long as the dependency asks, if it does.
+func (b *Breaker) toldToWait(p *period, now int64, e ending) bool {
+	if e.wait == nil || e.wait.After <= 0 || b.cfg.RetryAfterMax <= 0 {
+		return false
+	}
+	if e.wait.Throttled {
+		if p.throttled++; p.throttled < 2 {
+			return false
+		}
+	}
+	b.cause = e.err
+	b.open(now, now+int64(min(e.wait.After, b.cfg.RetryAfterMax)), ReasonToldToWait, Transition{Counts: b.countsAt(p, now)})
+	return true
+}

@@ -16,9 +16,9 @@ type eventLog struct {
 }
 
 // emit completes t, hands it on and returns it.
-func (b *Breaker) emit(at int64, t Transition) Transition {
+func (b *Breaker) emit(at int64, t Transition) *Transition {
 	l := &b.log
-	t.Seq, t.Name, t.From, t.At = l.seq+1, b.rules.Name, l.shown, b.timeAt(at)
+	t.Seq, t.Name, t.From, t.At = l.seq+1, b.cfg.Name, l.shown, b.timeAt(at)
 	l.seq, l.shown, l.at = t.Seq, t.To, at
 	key := TransitionKey{To: t.To, Reason: t.Reason}
 	if t.From == HeldClosed && t.To == HeldClosed && t.Reason != ReasonHeldClosed {
@@ -31,7 +31,7 @@ func (b *Breaker) emit(at int64, t Transition) Transition {
 	for _, s := range l.subs {
 		s.push(t)
 	}
-	return t
+	return &t
 }
 
 // Subscribe has fn called with every transition from now on, in order and one

@@ -35,19 +35,16 @@ func (b *Breaker) Isolate(by, why string, until time.Time) error {
 // there is. A time that has passed is an error, and changes nothing.
 func (b *Breaker) HoldClosed(by, why string, until time.Time) error {
 	return b.set(by, why, until, func(o *override) {
-		p := b.cur.Load()
-		if p.state == Isolated || p.state == HalfOpen {
-			early := p.early
-			p = b.newPeriod(HalfOpen, o.since, never, ReasonHeldClosed)
-			p.early = early
-		}
 		b.hold.Store(o)
 		t := Transition{Reason: ReasonHeldClosed, By: by, Note: why}
-		if p != b.cur.Load() {
-			b.enter(p, o.since, t)
+		p := b.cur.Load()
+		if p.state != Isolated && p.state != HalfOpen {
+			b.show(HeldClosed, o.since, t)
 			return
 		}
-		b.show(HeldClosed, o.since, t)
+		next := b.newPeriod(HalfOpen, o.since, never, ReasonHeldClosed)
+		next.early = p.early
+		b.enter(next, o.since, t)
 	})
 }
 

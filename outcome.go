@@ -88,7 +88,7 @@ func deadlinePassed(ctx context.Context, err error) bool {
 
 // ask asks Config.Classify.
 func (b *Breaker) ask(err error) (o Outcome) {
-	if b.Classify == nil {
+	if b.cfg.Classify == nil {
 		return Failure
 	}
 	defer func() {
@@ -96,5 +96,5 @@ func (b *Breaker) ask(err error) (o Outcome) {
 			o = Failure
 		}
 	}()
-	return b.Classify(err)
+	return b.cfg.Classify(err)
 }

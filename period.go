@@ -16,7 +16,7 @@ type period struct {
 	until    int64 // Open and Isolated: the end, or never
 	early    bool  // HalfOpen: began before the open time was over
 	override *override
-	began    Transition
+	began    *Transition // nil: the breaker was made so
 
 	refusal     *OpenError // for every call that is not let through
 	refusalKind int
@@ -54,13 +54,21 @@ func (b *Breaker) newPeriod(s State, since, until int64, reason Reason) *period 
 		p.goodBefore = b.good.total()
 		p.window.begin(&b.rules, since, p.goodBefore)
 	}
-	if b.CancelOnTrip && (s == Closed || s == HalfOpen) {
+	if b.cfg.CancelOnTrip && (s == Closed || s == HalfOpen) {
 		p.released, p.release = context.WithCancelCause(context.Background())
 	}
-	kinds := map[State]Reason{Open: ReasonOpen, HalfOpen: ReasonTrialSlots, Isolated: ReasonIsolated, Closed: ReasonRamp}
-	kind := kinds[s]
-	if reason == ReasonToldToWait {
-		kind = ReasonToldToWait
+	kind := ReasonOpen
+	switch s {
+	case Closed:
+		kind = ReasonRamp
+	case HalfOpen:
+		kind = ReasonTrialSlots
+	case Isolated:
+		kind = ReasonIsolated
+	case Open, HeldClosed:
+		if reason == ReasonToldToWait {
+			kind = ReasonToldToWait
+		}
 	}
 	p.refusalKind = refusalIndex(kind)
 	p.refusal = b.refusalOf(p, kind)
@@ -70,7 +78,7 @@ func (b *Breaker) newPeriod(s State, since, until int64, reason Reason) *period 
 // refusalOf makes the error for callers that p refuses.
 func (b *Breaker) refusalOf(p *period, kind Reason) *OpenError {
 	return &OpenError{
-		Name: b.rules.Name, State: p.state, Reason: kind, Trip: p.reason,
+		Name: b.cfg.Name, State: p.state, Reason: kind, Trip: b.tripReason,
 		Since: b.timeAt(p.since), Until: b.timeAt(p.until), Cause: b.cause,
 		left: func() time.Duration {
 			if p.until == never {
@@ -117,7 +125,7 @@ func (b *Breaker) enter(p *period, at int64, t Transition) {
 // open ends the current period: calls are refused from at until until.
 func (b *Breaker) open(at, until int64, reason Reason, t Transition) {
 	t.Reason = reason
-	b.openFor = time.Duration(until - at)
+	b.openFor, b.tripReason = time.Duration(until-at), reason
 	b.enter(b.newPeriod(Open, at, until, reason), at, t)
 }
 
@@ -134,6 +142,17 @@ func (b *Breaker) halfOpen(at int64, reason Reason, t Transition) {
 	p.early = reason == ReasonEarly
 	b.slowestTrial = 0
 	b.enter(p, at, t)
+}
+
+// act does f under the lock, with everything due done before and planned after.
+// f gets the time: the clock was read before the lock was there, and what
+// happened meanwhile must not be later than what happens now.
+func (b *Breaker) act(now int64, f func(now int64)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now = b.settle(now)
+	f(now)
+	b.settle(now)
 }
 
 // settle performs everything that is due by now, each thing dated at the
@@ -176,9 +195,9 @@ func (b *Breaker) next(p *period, now int64) (at int64, act action) {
 		sooner(p.nextLease(), (*Breaker).endLease)
 	case Closed:
 		sooner(p.nextExpiry(&b.rules, now), (*Breaker).expire)
-		sooner(p.nextVerdict(&b.rules), (*Breaker).verdictDue)
+		sooner(p.nextVerdict(&b.rules), (*Breaker).applyDue)
 		if p.ramp.Load() != nil {
-			sooner(p.since+int64(b.Ramp), (*Breaker).endRamp)
+			sooner(p.since+int64(b.cfg.Ramp), (*Breaker).endRamp)
 		}
 		if at > now { // the slice that begins now is not for what was due before
 			sooner(p.window.rollAt, (*Breaker).rollWindow)
@@ -196,7 +215,8 @@ func (b *Breaker) endIsolation(p *period, at, _ int64) {
 
 func (b *Breaker) rollWindow(p *period, _, now int64) {
 	p.window.roll(&b.rules, now, b.good.total())
-	b.attend(p, now)
+	w := b.sum(p, now)
+	b.setBusy(p, &w)
 }
 
 // timeAt returns a moment of the breaker's clock as a time; zero for never.

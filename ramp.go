@@ -20,7 +20,7 @@ func newRamp(b *Breaker, at int64) *ramp {
 		slowAfter = b.slow / 4
 	}
 	// refused: the first doubling has none before it, and must not end the slow start.
-	return &ramp{limit: b.Trials, doubled: b.Trials, refused: true, second: at, secondLimit: b.Trials, slowAfter: max(slowAfter, 2*b.slowestTrial)}
+	return &ramp{limit: b.cfg.Trials, doubled: b.cfg.Trials, refused: true, second: at, secondLimit: b.cfg.Trials, slowAfter: max(slowAfter, 2*b.slowestTrial)}
 }
 
 // takeRamped lets a call in as long as the limit allows it, and nobody while a
@@ -46,14 +46,14 @@ func (b *Breaker) onTheWay(p *period) int64 {
 // condemned reports whether so many calls in a row were bad that the breaker
 // trips, once the calls on the way are decided.
 func (r *ramp) condemned(b *Breaker, p *period) bool {
-	return b.Consecutive > 0 && p.run.length >= min(b.Consecutive, r.limit)
+	return b.cfg.Consecutive > 0 && p.run.length >= min(b.cfg.Consecutive, r.limit)
 }
 
 // good notes a good call and reports whether the slow start is over: the limit
 // has doubled and nobody was refused for it.
 func (r *ramp) good(b *Breaker, now, took int64) (over bool) {
 	if took > r.slowAfter {
-		r.limit = max(r.limit-1, b.Trials)
+		r.limit = max(r.limit-1, b.cfg.Trials)
 		return false
 	}
 	if now-r.second >= int64(time.Second) {
@@ -72,5 +72,6 @@ func (r *ramp) good(b *Breaker, now, took int64) (over bool) {
 
 func (b *Breaker) endRamp(p *period, at, _ int64) {
 	p.ramp.Store(nil)
-	b.attend(p, at)
+	w := b.sum(p, at)
+	b.setBusy(p, &w)
 }

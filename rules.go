@@ -18,7 +18,7 @@ const runPause = int64(30 * time.Minute)
 
 // rules are the settings in the form the engine uses.
 type rules struct {
-	Config
+	cfg Config
 
 	slow      int64  // SlowCall; 0: off
 	slowAfter int64  // a call that took that long is slow; never if off
@@ -33,7 +33,7 @@ type rules struct {
 }
 
 func newRules(c Config) rules {
-	r := rules{Config: c, slowAfter: never, slice: int64(c.Window) / 10}
+	r := rules{cfg: c, slowAfter: never, slice: int64(c.Window) / 10}
 	if c.SlowCall > 0 {
 		r.slow, r.slowAfter = int64(c.SlowCall), int64(c.SlowCall)
 	}
@@ -60,19 +60,19 @@ func newRules(c Config) rules {
 // openTime returns how long an opening with this step lasts, for a random
 // number from [0, 1).
 func (r *rules) openTime(step int, random float64) int64 {
-	longest := int64(r.MaxOpenFor)
-	d := min(int64(r.OpenFor)<<step, longest)
-	if r.Jitter <= 0 {
+	longest := int64(r.cfg.MaxOpenFor)
+	d := min(int64(r.cfg.OpenFor)<<step, longest)
+	if r.cfg.Jitter <= 0 {
 		return d
 	}
-	low := float64(d) * (1 - r.Jitter)
-	high := min(float64(d)*(1+r.Jitter), float64(longest))
+	low := float64(d) * (1 - r.cfg.Jitter)
+	high := min(float64(d)*(1+r.cfg.Jitter), float64(longest))
 	return int64(low + random*(high-low))
 }
 
 // stepUp returns the next step, as long as a step makes the open time longer.
 func (r *rules) stepUp(step int) int {
-	if int64(r.OpenFor)<<step < int64(r.MaxOpenFor) {
+	if int64(r.cfg.OpenFor)<<step < int64(r.cfg.MaxOpenFor) {
 		return step + 1
 	}
 	return step

@@ -5,6 +5,7 @@ import "time"
 // Stats is what a breaker knows at one moment. The numbers are read one after
 // the other, so under load they may differ by the calls of that instant.
 type Stats struct {
+	At        time.Time // that moment
 	Name      string
 	State     State // as State returns it
 	Automatic State // what the rules say, whatever an operator set
@@ -15,14 +16,16 @@ type Stats struct {
 	Step      int           // how often the open time has been doubled
 	Cause     error         // the last failure seen; may be nil
 	Override  *Override     // what an operator set; nil if nothing
+	Began     Transition    // into the automatic state; zero if the breaker was made in it
 	Seq       uint64        // of the last transition; 0 before the first
 
-	Window   Counts        // the calls that a verdict would rest on
-	MinCalls int           // how many it takes; see BadRatio
-	SlowCall time.Duration // the limit in force; Off if the slow rule is off
-	Ramping  bool          // closed, in the slow start
-	InFlight int           // calls that run, whatever admitted them
-	Overdue  int           // those of them that are past SlowCall and not answered
+	Window    Counts        // the calls that a verdict would rest on
+	MinCalls  int           // how many it takes; see BadRatio
+	SlowCall  time.Duration // the limit in force; Off if the slow rule is off
+	RampLimit int           // in the slow start: how many calls may run at once; 0: it is over
+	Trials    int           // that run
+	InFlight  int           // calls that run, whatever admitted them
+	Overdue   int           // those of them that are past SlowCall and not answered
 
 	Success, Failed, Slow, Ignored uint64            // calls that ended, since the start; Slow: not answered within SlowCall, however they ended
 	Late                           uint64            // those of them whose period was over when they ended

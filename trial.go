@@ -11,14 +11,12 @@ import (
 // trial is a lease: its slot is free at its deadline whatever became of the
 // caller.
 type trials struct {
-	leased    []trial
-	lastTrial int   // number of the newest
-	good      int   // how many were good
-	lastGood  int64 // when one ended well
+	leased   []*trial
+	good     int   // how many were good
+	lastGood int64 // when one ended well
 }
 
 type trial struct {
-	number                    int
 	start, answered, deadline int64
 	slowClock                 bool // the deadline is the slow rule's
 }
@@ -39,8 +37,8 @@ const (
 
 // lease returns how long a trial may take that the slow rule does not judge.
 func (b *Breaker) lease() int64 {
-	if b.TrialTimeout > 0 {
-		return int64(b.TrialTimeout)
+	if b.cfg.TrialTimeout > 0 {
+		return int64(b.cfg.TrialTimeout)
 	}
 	lease := max(firstLease, 2*b.longest)
 	for range b.leases {
@@ -54,46 +52,35 @@ func (b *Breaker) lease() int64 {
 func (b *Breaker) takeTrial(p *period, now int64, c *call) bool {
 	slots := 1
 	if p.good > 0 {
-		slots = b.Trials
+		slots = b.cfg.Trials
 	}
 	if len(p.leased) >= slots {
 		return false
 	}
-	t := trial{number: p.lastTrial + 1, start: now}
-	p.lastTrial = t.number
+	t := &trial{start: now}
+	b.clockTrial(t, now)
 	p.leased = append(p.leased, t)
-	b.clockTrial(p, t.number, now)
-	c.trial, c.kind = t.number, onTrial
+	c.trial, c.kind = t, onTrial
 	return true
 }
 
-func (t *trials) find(number int) int {
-	return slices.IndexFunc(t.leased, func(t trial) bool { return t.number == number })
-}
-
 // clockTrial has the slow rule judge a trial from now on, or gives it its lease.
-func (b *Breaker) clockTrial(p *period, number int, now int64) {
-	if i := p.find(number); i >= 0 {
-		t := &p.leased[i]
-		t.deadline, t.slowClock = now+b.slow, b.slow > 0
-		if !t.slowClock {
-			t.deadline = now + b.lease()
-		}
+func (b *Breaker) clockTrial(t *trial, now int64) {
+	t.deadline, t.slowClock = now+b.slow, b.slow > 0
+	if !t.slowClock {
+		t.deadline = now + b.lease()
 	}
 }
 
 // leaseTrial leaves a trial to its lease, since the slow rule is done with it
 // (answered is when) or does not count yet (0).
-func (b *Breaker) leaseTrial(p *period, number int, answered, now int64) {
-	if i := p.find(number); i >= 0 {
-		t := &p.leased[i]
-		t.answered, t.deadline, t.slowClock = answered, max(t.start+b.lease(), now), false
-	}
+func (b *Breaker) leaseTrial(t *trial, answered, now int64) {
+	t.answered, t.deadline, t.slowClock = answered, max(t.start+b.lease(), now), false
 }
 
 // takeBack ends the lease of a trial, and reports false if it was over.
-func (t *trials) takeBack(number int) bool {
-	i := t.find(number)
+func (t *trials) takeBack(done *trial) bool {
+	i := slices.Index(t.leased, done)
 	if i >= 0 {
 		t.leased = slices.Delete(t.leased, i, i+1)
 	}
@@ -107,17 +94,17 @@ func (t *trials) dropTrials(b *Breaker) {
 }
 
 func (t *trials) nextLease() int64 {
-	if len(t.leased) == 0 {
-		return never
+	if first := t.shortest(); first != nil {
+		return first.deadline
 	}
-	return t.leased[t.shortest()].deadline
+	return never
 }
 
-// shortest returns the index of the trial whose time is up first.
-func (t *trials) shortest() (first int) {
-	for i := range t.leased {
-		if t.leased[i].deadline < t.leased[first].deadline {
-			first = i
+// shortest returns the trial whose time is up first, nil if there is none.
+func (t *trials) shortest() (first *trial) {
+	for _, o := range t.leased {
+		if first == nil || o.deadline < first.deadline {
+			first = o
 		}
 	}
 	return first
@@ -125,15 +112,14 @@ func (t *trials) shortest() (first int) {
 
 // endLease gives the verdict on a trial whose time is up.
 func (b *Breaker) endLease(p *period, at, _ int64) {
-	i := p.shortest()
-	t := p.leased[i]
+	t := p.shortest()
 	switch {
 	case t.answered != 0:
-		p.leased = slices.Delete(p.leased, i, i+1)
+		p.takeBack(t)
 		b.adrift.Add(1)
 		b.goodTrial(p, at, t.answered-t.start)
 	case t.slowClock:
-		b.cause = slowError{b.SlowCall}
+		b.cause = slowError{b.cfg.SlowCall}
 		b.badTrial(p, at, Counts{Slow: 1})
 	default:
 		b.cause = leaseError{time.Duration(b.lease())}
@@ -162,11 +148,11 @@ func (b *Breaker) goodTrial(p *period, at, took int64) {
 	b.leases = 0
 	b.longest = max(b.longest, took) // also where no closed period has shown how long a call takes
 	b.slowestTrial = max(b.slowestTrial, took)
-	if p.good < b.Trials {
+	if p.good < b.cfg.Trials {
 		return
 	}
 	next := b.newPeriod(Closed, at, never, ReasonTrialsGood)
-	if b.Ramp > 0 {
+	if b.cfg.Ramp > 0 {
 		next.ramp.Store(newRamp(b, at))
 		next.busy.Store(true)
 	}

@@ -65,6 +65,15 @@ func (w *window) book(admitted int64, n uint32, failed bool) {
 	*count += min(n, math.MaxUint32-*count)
 }
 
+// bookGaveUp adds a caller who gave up to the running slice.
+func (w *window) bookGaveUp() { w.slices[w.head].gaveUp++ }
+
+// firstBad returns when the first bad call of the slices that count was admitted.
+func (w *window) firstBad(r *rules, now int64) (first int64, ok bool) {
+	s := w.sum(r, now, w.slices[w.head].good)
+	return s.first, s.bad() > 0
+}
+
 // sum adds up the slices that are not too old at now.
 func (w *window) sum(r *rules, now int64, good uint64) (t sums) {
 	for i := range w.used {
