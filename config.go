@@ -35,7 +35,9 @@ type Config struct {
 	Spread time.Duration
 	// SlowCall is the time within which a call must be answered; a call that
 	// is not is bad from that moment on, even if it ends well later (its caller
-	// still gets the answer). Default off, 1 ms to 1 h.
+	// still gets the answer). If this process itself stands still, running calls
+	// age as well; Spread and MinCalls keep that from tripping. Default off, 1 ms
+	// to 1 h.
 	SlowCall time.Duration
 	// OpenFor is the first open time; it doubles with every failed recovery up
 	// to MaxOpenFor. Defaults 5 s and 30 s (or OpenFor, if that is longer),
@@ -63,7 +65,7 @@ type Config struct {
 	// WaitError. Default 60 s, 1 ms to 24 h, or off: the hint is ignored.
 	RetryAfterMax time.Duration
 	// CancelOnTrip lets a trip cancel the calls that are admitted and not yet
-	// answered. Do then allocates a context for each call.
+	// answered. Do then makes a context for each call, and takes a lock.
 	CancelOnTrip bool
 
 	// Classify says what an error means. It is asked for every error that is

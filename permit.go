@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// A Permit is one admitted call in the caller's hands, see Breaker.Allow. It
-// must not be copied. Its end is reported once, by Done, End or Cancel;
+// A Permit is one admitted call in the caller's hands, see Breaker.Allow. The
+// zero value is valid and reports to nobody. It must not be copied. Its end is reported once, by Done, End or Cancel;
 // anything reported after that changes nothing. The end may be reported by
 // several goroutines at once; Sending, Sent and Answered must not be called
 // together with each other or the end.

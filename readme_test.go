@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/recloser-go/recloser"
 )
 
 // blocks returns the contents of a Markdown file's code blocks of one language.
@@ -64,15 +66,21 @@ func TestDocumentsNameFilesThatAreThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	links := regexp.MustCompile(`\]\(([^):#]+)[^):]*\)`)
+	links := regexp.MustCompile(`\]\(([^):#]*)#?([^):]*)\)`)
 	files := regexp.MustCompile("`([a-z/]+[a-z_]+\\.go)`")
 	linked, named := 0, 0
 	for _, document := range append(documents, "README.md", "CONTRIBUTING.md") {
 		text := read(t, document)
 		for _, m := range links.FindAllStringSubmatch(text, -1) {
 			linked++
-			if _, err := os.Stat(filepath.Join(filepath.Dir(document), m[1])); err != nil {
+			target := document
+			if m[1] != "" {
+				target = filepath.Join(filepath.Dir(document), m[1])
+			}
+			if _, err := os.Stat(target); err != nil {
 				t.Errorf("%s: %v", document, err)
+			} else if m[2] != "" && !hasSection(read(t, target), m[2]) {
+				t.Errorf("%s: %s has no section %s", document, target, m[2])
 			}
 		}
 		for _, m := range files.FindAllStringSubmatch(text, -1) {
@@ -84,5 +92,40 @@ func TestDocumentsNameFilesThatAreThere(t *testing.T) {
 	}
 	if linked == 0 || named == 0 {
 		t.Errorf("found %d links and %d names of files: the patterns are wrong", linked, named)
+	}
+}
+
+// hasSection reports whether a Markdown text has a heading that GitHub links
+// by that name.
+func hasSection(text, anchor string) bool {
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(text, -1) {
+		name := strings.ReplaceAll(strings.ToLower(m[1]), " ", "-")
+		if regexp.MustCompile(`[^a-z0-9_-]`).ReplaceAllString(name, "") == anchor {
+			return true
+		}
+	}
+	return false
+}
+
+// Whoever reads a reason in a log or a message can look up what it means.
+func TestGlossaryHasEveryReason(t *testing.T) {
+	_, transitions, ok := strings.Cut(read(t, "docs/GLOSSARY.md"), "## Reasons")
+	if !ok {
+		t.Fatal("the glossary has no reasons")
+	}
+	transitions, refusals, ok := strings.Cut(transitions, "Why a call was refused")
+	if !ok {
+		t.Fatal("the glossary has no reasons of refusals")
+	}
+	row := func(table string, reason recloser.Reason) bool { return strings.Contains(table, "\n| `"+string(reason)+"` |") }
+	for _, key := range recloser.TransitionKeys() {
+		if !row(transitions, key.Reason) {
+			t.Errorf("no transition has the reason %q", key.Reason)
+		}
+	}
+	for _, reason := range recloser.RefusalReasons() {
+		if !row(refusals, reason) {
+			t.Errorf("no refusal has the reason %q", reason)
+		}
 	}
 }

@@ -10,7 +10,8 @@ import (
 )
 
 // A Set holds a breaker for each key, made on first use: one for each host,
-// tenant or shard. All methods are safe for concurrent use.
+// tenant or shard. Breakers are never removed, so do not take keys from what
+// strangers send. All methods are safe for concurrent use.
 type Set struct {
 	def      Config
 	perKey   map[string]Config

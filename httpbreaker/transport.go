@@ -35,7 +35,8 @@ type Transport struct {
 	Base http.RoundTripper
 
 	// Breaker returns the breaker that judges a request; nil lets the request
-	// pass unjudged. Default: one for each host, with the default settings.
+	// pass unjudged. Default: one for each host, with the default settings; they
+	// are never removed, so this is for hosts you know.
 	// See PerHost.
 	Breaker func(*http.Request) *recloser.Breaker
 
