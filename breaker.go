@@ -143,9 +143,9 @@ func (b *Breaker) Allow(ctx context.Context) (p Permit, err error) {
 // call is an admitted call on its way.
 type call struct {
 	period   *period
-	start    int64 // when it was admitted
-	clock    int64 // when the slow clock started: at start, or when the request was sent
-	answered int64 // when; 0: not yet
+	start    int64  // when it was admitted
+	clock    int64  // when the slow clock started: at start, or when the request was sent
+	answered int64  // when; 0: not yet
 	trial    *trial // of a call that is onTrial
 	kind     callKind
 	sending  bool // the slow clock stands still, see Permit.Sending

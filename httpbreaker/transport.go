@@ -84,11 +84,7 @@ func isDefaultPort(scheme, port string) bool {
 
 // RoundTrip implements http.RoundTripper.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	b, err := t.breaker(req)
-	if err != nil {
-		closeBody(req)
-		return nil, err
-	}
+	b := t.breaker(req)
 	if b == nil {
 		return t.Send(req, &recloser.Permit{})
 	}
@@ -100,21 +96,18 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t.Send(req, &permit)
 }
 
-func (t *Transport) breaker(req *http.Request) (*recloser.Breaker, error) {
+func (t *Transport) breaker(req *http.Request) *recloser.Breaker {
 	if t.Breaker != nil {
-		return t.Breaker(req), nil
+		return t.Breaker(req)
 	}
-	var err error
 	t.once.Do(func() {
-		var set *recloser.Set
-		if set, err = recloser.NewSet(recloser.Config{}, nil); err == nil {
-			t.perHost = PerHost(set)
+		set, err := recloser.NewSet(recloser.Config{}, nil)
+		if err != nil {
+			panic(err) // the default settings are good
 		}
+		t.perHost = PerHost(set)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return t.perHost(req), nil
+	return t.perHost(req)
 }
 
 // Send sends a request for which the caller has a permit already, and ends the
