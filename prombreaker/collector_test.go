@@ -63,10 +63,11 @@ func TestScrapeGolden(t *testing.T) {
 			Name: "hotel-1", MinCalls: 10, Consecutive: 4, SlowCall: 2 * time.Second,
 			OpenFor: 5 * time.Second, Jitter: recloser.Off,
 		})
-		for range 5 {
+		for range 6 {
 			call(t, hotel, 100*time.Millisecond, nil)
 		}
 		call(t, hotel, 2500*time.Millisecond, nil)
+		call(t, hotel, 2500*time.Millisecond, errDown)
 		call(t, hotel, 0, context.Canceled)
 		call(t, hotel, 100*time.Millisecond, nil)
 		for range 4 {

@@ -20,7 +20,8 @@ func newMetrics() metrics {
 		states: desc("state", "1 for the state the breaker is in, 0 for the others. "+
 			"closed: calls pass; open: cut off; half-open: on trial; isolated: cut off by hand; held-closed: passing by hand.", "state"),
 		calls: desc("calls_total", "Calls that reached the dependency and ended. "+
-			"slow: ended well, but later than the slow limit; ignored: says nothing about the dependency, such as a caller who hung up.", "outcome"),
+			"slow: not answered within the slow limit, however they ended; "+
+			"of the others, ignored: says nothing about the dependency, such as a caller who hung up.", "outcome"),
 		late: desc("late_total", "Calls that ended after the breaker had changed its state. "+
 			"They are part of recloser_calls_total and decide nothing."),
 		refused: desc("refused_total", "Calls that the breaker did not let through, or released on a trip, by the reason. "+

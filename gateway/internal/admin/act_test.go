@@ -27,7 +27,7 @@ func TestReset(t *testing.T) {
 	b := newBench(t)
 	b.trip("hotel-1")
 	var d Dependency
-	b.want(http.StatusOK, &d, "POST", "/api/v1/dependencies/hotel-1/reset", "", header("Content-Type", "application/json"))
+	b.want(http.StatusOK, &d, "POST", resetOfHotel1, "", header("Content-Type", "application/json"))
 	if d.State != "closed" || d.Reason != "reset" || d.Window.Judged != 0 {
 		t.Errorf("state %s, reason %q, %d calls in the window; want closed, reset, none", d.State, d.Reason, d.Window.Judged)
 	}

@@ -21,7 +21,7 @@ type Dependency struct {
 	Automatic string     `json:"automatic" enum:"closed,open,half-open" doc:"What the rules say, whatever an operator set; of an isolated dependency, what a release starts"`
 	Since     time.Time  `json:"since" doc:"When the state began"`
 	Until     *time.Time `json:"until" doc:"When the open time or the override ends"`
-	Reason    string     `json:"reason" doc:"Why the state changed last; empty before the first change"`
+	Reason    string     `json:"reason" doc:"Why the breaker is in its state, in the words of the metrics; empty before the first change. An operator's own words are in override.reason"`
 	Explain   string     `json:"explain" doc:"Why it is cut off or not, in a sentence"`
 	Cause     string     `json:"cause" doc:"The last failure seen, cut at 200 characters; empty if there was none"`
 	Version   uint64     `json:"version" doc:"Goes up with every change of state; see if_version"`
@@ -44,8 +44,8 @@ type Dependency struct {
 // Window is what the breaker has seen lately.
 type Window struct {
 	Good     uint64   `json:"good"`
-	Failed   uint64   `json:"failed"`
-	Slow     uint64   `json:"slow" doc:"Not answered within the slow limit, and not failed before"`
+	Failed   uint64   `json:"failed" doc:"Failed, and were not slow"`
+	Slow     uint64   `json:"slow" doc:"Not answered within the slow limit, however they ended"`
 	Judged   uint64   `json:"judged" doc:"good + failed + slow"`
 	Run      int      `json:"run" doc:"Length of the running row of bad calls"`
 	MinCalls int      `json:"min_calls" doc:"How many judged calls a verdict on the share takes"`
@@ -66,19 +66,19 @@ type Limits struct {
 
 // Override is what an operator set, in place of what the rules say.
 type Override struct {
-	_     struct{}   `nullable:"true"`
-	State string     `json:"state" enum:"isolated,held-closed"`
-	By    string     `json:"by" doc:"Who"`
-	Why   string     `json:"why" doc:"The reason given"`
-	Since time.Time  `json:"since"`
-	Until *time.Time `json:"until" doc:"null: until it is released"`
+	_      struct{}   `nullable:"true"`
+	State  string     `json:"state" enum:"isolated,held-closed"`
+	By     string     `json:"by" doc:"Who"`
+	Reason string     `json:"reason" doc:"Why, in the operator's words"`
+	Since  time.Time  `json:"since"`
+	Until  *time.Time `json:"until" doc:"null: until it is released"`
 }
 
 // Totals count calls that ended, since the start.
 type Totals struct {
 	Success uint64 `json:"success"`
-	Failed  uint64 `json:"failed"`
-	Slow    uint64 `json:"slow" doc:"Ended well, but late"`
+	Failed  uint64 `json:"failed" doc:"Failed, and were not slow"`
+	Slow    uint64 `json:"slow" doc:"Not answered within the slow limit, however they ended"`
 	Ignored uint64 `json:"ignored" doc:"Says nothing about the dependency, such as a caller who hung up"`
 	Late    uint64 `json:"late" doc:"Those of all above that ended after the state had changed"`
 }
@@ -106,7 +106,7 @@ func newDependency(d *dependency.Dependency) Dependency {
 		Version:   s.Seq,
 		Step:      s.Step,
 		OpenForMS: s.OpenFor.Milliseconds(),
-		Ramping:   s.Ramping,
+		Ramping:   s.RampLimit > 0,
 		Override:  newOverride(s.Override),
 		Window:    newWindow(s),
 		Limits:    newLimits(s, d.Breaker.Config()),
@@ -155,7 +155,7 @@ func newOverride(o *recloser.Override) *Override {
 	if o == nil {
 		return nil
 	}
-	return &Override{State: o.State.String(), By: o.By, Why: o.Why, Since: stamp(o.Since), Until: stampOrNull(o.Until)}
+	return &Override{State: o.State.String(), By: o.By, Reason: o.Why, Since: stamp(o.Since), Until: stampOrNull(o.Until)}
 }
 
 // onOrNull is nil for a setting that is off. A time that is off is no whole

@@ -16,8 +16,9 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// The whole JSON of an open dependency and of one that is as it was made. The
-// engine's own sentence stands in for itself, its wording is not this package's.
+// The whole JSON of an open dependency, one that is as it was made and one with
+// an override. The engine's own sentence stands in for itself, its wording is
+// not this package's.
 func TestListGolden(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
@@ -25,6 +26,9 @@ func TestListGolden(t *testing.T) {
 		b.trip("hotel-1")
 		if _, err := b.breaker("hotel-1").Allow(t.Context()); err == nil {
 			t.Fatal("the open breaker let a call through")
+		}
+		if err := b.breaker("bank").HoldClosed("ines", "we know", time.Now().Add(time.Hour)); err != nil {
+			t.Fatal(err)
 		}
 		var list struct{ Dependencies []Dependency }
 		b.want(http.StatusOK, &list, "GET", "/api/v1/dependencies", "")

@@ -28,9 +28,9 @@ func TestIsolateAndRelease(t *testing.T) {
 		if d.Until == nil || !d.Until.Equal(end) {
 			t.Errorf("until %v, want %v", d.Until, end)
 		}
-		want := Override{State: "isolated", By: "ines", Why: "PMS upgrade", Since: time.Now().UTC(), Until: &end}
+		want := Override{State: "isolated", By: "ines", Reason: "PMS upgrade", Since: time.Now().UTC(), Until: &end}
 		if d.Override == nil || fmt.Sprint(*d.Override.Until, d.Override.Since) != fmt.Sprint(end, want.Since) ||
-			d.Override.State != want.State || d.Override.By != want.By || d.Override.Why != want.Why {
+			d.Override.State != want.State || d.Override.By != want.By || d.Override.Reason != want.Reason {
 			t.Errorf("override %+v, want %+v", d.Override, want)
 		}
 		if _, err := b.breaker("hotel-1").Allow(t.Context()); !errors.Is(err, recloser.ErrOpen) {
@@ -46,6 +46,18 @@ func TestIsolateAndRelease(t *testing.T) {
 			t.Errorf("released: state %s, override %+v, version %d after %d", d.State, d.Override, d.Version, version)
 		}
 	})
+}
+
+// On the machine's clock, whose two readings drift apart.
+func TestUntilComesBackAsItWent(t *testing.T) {
+	b := newBench(t)
+	until := time.Now().Add(24 * time.Hour).UTC().Format(time.RFC3339)
+	for _, mode := range []string{"isolated", "held-closed"} {
+		w := b.send("PUT", overrideOfHotel1, `{"mode":"`+mode+`","until":"`+until+`","reason":"x"}`)
+		if want := `"until":"` + until + `"`; strings.Count(w.Body.String(), want) != 2 {
+			t.Errorf("%s: want %s of the dependency and of its override: %s", mode, want, w.Body)
+		}
+	}
 }
 
 func TestOverrideEndsByItself(t *testing.T) {
@@ -172,7 +184,7 @@ func TestReasonComesBackAsItWent(t *testing.T) {
 	}
 	var d Dependency
 	b.want(http.StatusOK, &d, "PUT", overrideOfHotel1, string(body))
-	if d.Override == nil || d.Override.Why != reason {
+	if d.Override == nil || d.Override.Reason != reason {
 		t.Errorf("override %+v, want the reason %q", d.Override, reason)
 	}
 	if page := b.send("GET", "/", "").Body.String(); strings.Contains(page, "<script") || !strings.Contains(page, "&lt;script&gt;") {

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/recloser-go/recloser/gateway/internal/config"
 )
 
 func TestPage(t *testing.T) {
@@ -28,10 +30,13 @@ func TestPage(t *testing.T) {
 			`<b>Held closed</b> <span class="dim">passing by hand</span>`,
 			"Harbour &lt;Suites&gt; &amp; Sons",
 			"next trial in 4 s",
+			"4 bad calls in a row; last failure: connection refused</td>",
 			"automatic would be closed",
 			"“we know” — ines",
 			"not enough calls",
-			"until 01:00 UTC",
+			"until 01:00:00 UTC",
+			`id="hotel-1"`,
+			`id="bank"`,
 		} {
 			if !strings.Contains(body, text) {
 				t.Errorf("the page does not say %s", text)
@@ -43,12 +48,67 @@ func TestPage(t *testing.T) {
 		if csp := w.Header().Get("Content-Security-Policy"); !strings.HasPrefix(csp, "default-src 'none'; style-src 'self';") || strings.Contains(csp, "unsafe") {
 			t.Errorf("Content-Security-Policy %q", csp)
 		}
-		for _, forbidden := range []string{"<script", " style=", "onclick", "http://", "https://"} {
+		for _, forbidden := range []string{"trials in", "<script", " style=", "onclick", "http://", "https://"} {
 			if strings.Contains(body, forbidden) {
 				t.Errorf("the page has %s", forbidden)
 			}
 		}
 	})
+}
+
+// A trial is a real call: without one nothing is tried, for however long.
+func TestPageHalfOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		if _, err := b.breaker("hotel-1").Allow(t.Context()); err != nil { // a call that hangs since before the trip
+			t.Fatal(err)
+		}
+		b.trip("hotel-1")
+		<-time.After(time.Hour)
+		says := func(good, next string) {
+			t.Helper()
+			body := b.send("GET", "/", "").Body.String()
+			why := ">" + good + " of 2 trials good; last failure: connection refused<"
+			if !strings.Contains(body, why) || !strings.Contains(body, `<span class="next">`+next+"</span>") {
+				t.Errorf("the page does not say %q and %q:\n%s", why, next, body)
+			}
+		}
+		says("0", "waits for the next call to try")
+		permit, err := b.breaker("hotel-1").Allow(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		says("0", "trying now")
+		permit.Done(nil)
+		says("1", "waits for the next call to try")
+	})
+}
+
+// Messages link to a row by its dependency's ID, whatever else has that name.
+func TestPageAnchorsAreUnique(t *testing.T) {
+	var dependencies []config.Dependency
+	for _, id := range []string{"closed", "open", "at-risk", "half-open", "isolated", "held-closed"} {
+		dependencies = append(dependencies, config.Dependency{ID: id, Name: id})
+	}
+	b := newBenchOf(t, dependencies...)
+	body := b.send("GET", "/", "").Body.String()
+	seen := make(map[string]bool)
+	for _, id := range regexp.MustCompile(` id="([^"]*)"`).FindAllStringSubmatch(body, -1) {
+		if seen[id[1]] {
+			t.Errorf("two elements have the id %s", id[1])
+		}
+		seen[id[1]] = true
+	}
+	for _, d := range dependencies {
+		if !strings.Contains(body, `<tr role="row" class="closed" id="`+d.ID+`">`) {
+			t.Errorf("no row has the id %s", d.ID)
+		}
+	}
+	for _, use := range regexp.MustCompile(`<use href="#([^"]*)"`).FindAllStringSubmatch(body, -1) {
+		if !seen[use[1]] {
+			t.Errorf("a row shows the mark %s, which is not there", use[1])
+		}
+	}
 }
 
 // No row moves by itself: the order is the configuration's, whatever happens.
@@ -142,7 +202,7 @@ func TestText(t *testing.T) {
 		}
 	}
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	for after, want := range map[time.Duration]string{time.Hour: "13:00 UTC", 13 * time.Hour: "01:00 UTC", 24 * time.Hour: "2026-03-02 12:00 UTC"} {
+	for after, want := range map[time.Duration]string{90 * time.Second: "12:01:30 UTC", 13 * time.Hour: "01:00:00 UTC", 24 * time.Hour: "2026-03-02 12:00 UTC"} {
 		if got := clock(noon.Add(after).Local(), noon); got != want {
 			t.Errorf("clock of %v from noon = %q, want %q", after, got, want)
 		}

@@ -17,7 +17,9 @@ import (
 //     127.0.0.1 (DNS rebinding) and would then count as same-origin.
 //   - An act from another origin, as the browser's own headers say.
 //   - An act whose body is no JSON: that is all a plain form can send, even
-//     from a browser too old for such headers.
+//     from a browser too old for such headers. An empty body needs no kind: a
+//     form names one all the same, and a script, which need not, runs only in
+//     browsers that send those headers.
 func protect(hosts []string, next http.Handler) http.Handler {
 	own := map[string]bool{"localhost": true}
 	for _, host := range hosts {
@@ -40,8 +42,8 @@ func protect(hosts []string, next http.Handler) http.Handler {
 	})
 }
 
-// jsonOnly lets acts through only if their body is JSON. DELETE has its
-// parameters in the query, and a body would be overlooked.
+// jsonOnly lets acts through only if their body is JSON, or not there and of no
+// kind. DELETE has its parameters in the query, and a body would be overlooked.
 func jsonOnly(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.Method {
@@ -52,7 +54,11 @@ func jsonOnly(next http.Handler) http.Handler {
 				return
 			}
 		default:
-			if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+			header := r.Header.Get("Content-Type")
+			if header == "" && r.ContentLength == 0 {
+				break
+			}
+			if kind, _, err := mime.ParseMediaType(header); err != nil || kind != "application/json" {
 				writeProblem(w, http.StatusUnsupportedMediaType, "send JSON, with the header Content-Type: application/json")
 				return
 			}

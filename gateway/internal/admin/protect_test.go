@@ -7,6 +7,8 @@ import (
 	"github.com/recloser-go/recloser"
 )
 
+const resetOfHotel1 = "/api/v1/dependencies/hotel-1/reset"
+
 const isolate = `{"mode":"isolated","no_expiry":true,"reason":"x"}`
 
 // G22, first half.
@@ -24,7 +26,12 @@ func TestForeignOriginIsRefused(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, act := range []struct{ method, path, body string }{
-				{"PUT", "override", isolate}, {"DELETE", "override", ""}, {"POST", "trial", "{}"}, {"POST", "reset", "{}"},
+				{"PUT", "override", isolate},
+				{"DELETE", "override", ""},
+				{"POST", "trial", "{}"},
+				{"POST", "reset", "{}"},
+				{"POST", "trial", ""},
+				{"POST", "reset", ""},
 			} {
 				b.wantProblem(http.StatusForbidden, "another site", act.method, "/api/v1/dependencies/hotel-1/"+act.path, act.body, tt.change)
 			}
@@ -73,11 +80,34 @@ func TestActsMustBeJSON(t *testing.T) {
 	b := newBench(t)
 	for _, kind := range []string{"", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/jsonx"} {
 		b.wantProblem(http.StatusUnsupportedMediaType, "application/json", "PUT", overrideOfHotel1, isolate, header("Content-Type", kind))
-		b.wantProblem(http.StatusUnsupportedMediaType, "application/json", "POST", "/api/v1/dependencies/hotel-1/reset", "", header("Content-Type", kind))
+		b.wantProblem(http.StatusUnsupportedMediaType, "application/json", "POST", resetOfHotel1, "{}", header("Content-Type", kind))
+		if kind != "" { // the empty form of an old browser
+			b.wantProblem(http.StatusUnsupportedMediaType, "application/json", "POST", resetOfHotel1, "", header("Content-Type", kind))
+		}
 	}
+	b.wantProblem(http.StatusUnsupportedMediaType, "application/json", "POST", resetOfHotel1, "", unknownLength)
+	b.wantProblem(http.StatusBadRequest, "body", "PUT", overrideOfHotel1, "")
 	b.wantProblem(http.StatusBadRequest, "query", "DELETE", overrideOfHotel1, `{"reason":"x"}`)
 	if s := b.breaker("hotel-1").Stats(); s.Seq != 0 {
 		t.Fatalf("a refused act changed the dependency: %+v", s)
 	}
 	b.want(http.StatusOK, new(Dependency), "PUT", overrideOfHotel1, isolate, header("Content-Type", "application/json; charset=utf-8"))
 }
+
+// All that an act without a body could say may be left out.
+func TestActsWithoutBody(t *testing.T) {
+	b := newBench(t)
+	b.trip("hotel-1")
+	var d Dependency
+	b.want(http.StatusOK, &d, "POST", "/api/v1/dependencies/hotel-1/trial", "")
+	if d.State != "half-open" {
+		t.Errorf("after the trial's start: %s, want half-open", d.State)
+	}
+	b.want(http.StatusOK, &d, "POST", resetOfHotel1, "")
+	if d.State != "closed" {
+		t.Errorf("after the reset: %s, want closed", d.State)
+	}
+}
+
+// unknownLength is a body that comes in chunks.
+func unknownLength(r *http.Request) { r.ContentLength = -1 }

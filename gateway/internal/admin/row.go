@@ -13,7 +13,7 @@ import (
 type row struct {
 	Key, Word, Effect string // the state: of the mark and colour, in a word, in plain words
 	Automatic         string // what the rules say of one that is held closed
-	ID, Name, Group   string
+	ID, Name, Group   string // ID is also the row's anchor, which messages link to
 	Why               string
 	For, Since        string // how long the state lasts, and when it began
 	Next              string // what comes next, and when; "" if nothing is known to
@@ -35,9 +35,6 @@ func newRow(d *dependency.Dependency, now time.Time) row {
 		Next:    next(s, now),
 		Calls:   number(s.Success + s.Failed + s.Slow + s.Ignored),
 		Refused: number(refused(s)),
-	}
-	if r.Name == r.ID {
-		r.ID = ""
 	}
 	if near(s, cfg) {
 		r.Key, r.Word = atRisk, "At risk"
@@ -77,19 +74,31 @@ func near(s recloser.Stats, cfg recloser.Config) bool {
 		cfg.Consecutive > 0 && float64(s.Window.Run) > share*float64(cfg.Consecutive)
 }
 
-// why is the operator's reason, or the breaker's own explanation without the
-// state that it begins with: that has a cell of its own.
+// why is the operator's reason, or what the breaker's state rests on. State and
+// what comes next have cells of their own.
 func why(b *recloser.Breaker, s recloser.Stats) string {
-	if s.Override != nil {
+	var text string
+	switch s.State {
+	case recloser.Isolated, recloser.HeldClosed:
 		return fmt.Sprintf("“%s” — %s", s.Override.Why, s.Override.By)
+	case recloser.Closed:
+		return strings.TrimPrefix(b.Explain(), fmt.Sprintf("%s (%s): ", s.State, s.State.Effect()))
+	case recloser.Open:
+		text = s.Began.Why()
+	case recloser.HalfOpen:
+		text = fmt.Sprintf("%d of %d trials good", s.Window.Good, b.Config().Trials)
 	}
-	text := strings.TrimPrefix(b.Explain(), fmt.Sprintf("%s (%s): ", s.State, s.State.Effect()))
+	if s.Cause != nil {
+		text += "; last failure: " + s.Cause.Error()
+	}
 	return cut(text, maxText)
 }
 
 // next says what comes, and when.
 func next(s recloser.Stats, now time.Time) string {
 	switch {
+	case s.State == recloser.HalfOpen && s.Trials == 0:
+		return "waits for the next call to try"
 	case s.State == recloser.HalfOpen:
 		return "trying now"
 	case s.State == recloser.Open && !s.Until.IsZero():

@@ -29,9 +29,9 @@ func span(d time.Duration) string {
 	}
 }
 
-// clock writes a moment, with the date if it is not within a day.
+// clock writes a moment: to the second within a day, else with the date.
 func clock(t, now time.Time) string {
-	layout := "15:04 UTC"
+	layout := "15:04:05 UTC"
 	if t.Sub(now) >= 24*time.Hour {
 		layout = "2006-01-02 15:04 UTC"
 	}
