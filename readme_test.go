@@ -117,7 +117,9 @@ func TestGlossaryHasEveryReason(t *testing.T) {
 	if !ok {
 		t.Fatal("the glossary has no reasons of refusals")
 	}
-	row := func(table string, reason recloser.Reason) bool { return strings.Contains(table, "\n| `"+string(reason)+"` |") }
+	row := func(table string, reason recloser.Reason) bool {
+		return strings.Contains(table, "\n| `"+string(reason)+"` |")
+	}
 	for _, key := range recloser.TransitionKeys() {
 		if !row(transitions, key.Reason) {
 			t.Errorf("no transition has the reason %q", key.Reason)

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -10,18 +11,18 @@ import (
 )
 
 func checkCommand() *cobra.Command {
-	return &cobra.Command{
+	var named []string
+	cmd := &cobra.Command{
 		Use:   "check FILE...",
 		Short: "Find every mistake in config files",
 		Example: `  recloser check recloser.yaml
   recloser check conf/*.yaml && systemctl restart recloser`,
-		Args: func(_ *cobra.Command, files []string) error {
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			files := slices.Concat(named, args)
 			if len(files) == 0 {
-				return errors.New("name at least one file to check")
+				return exit{exitUsage, errors.New("name at least one file to check")}
 			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, files []string) error {
 			var err error
 			for _, file := range files {
 				c, fault := config.Load(file)
@@ -43,6 +44,8 @@ func checkCommand() *cobra.Command {
 			return err
 		},
 	}
+	cmd.Flags().StringArrayVarP(&named, "config", "c", nil, "a `file` to check, as serve takes it")
+	return cmd
 }
 
 func count(n int, one, many string) string {

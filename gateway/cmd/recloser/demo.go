@@ -1,11 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -40,6 +42,8 @@ The report's fields: docs/demo.md.`,
 	flags.BoolVar(&d.check, "check", false, "exit with 1 if something that must hold does not")
 	flags.StringVar(&d.colour, "color", "auto", "auto, always or never")
 	flags.BoolVar(&d.ascii, "ascii", false, "no marks but those of ASCII; the default if the locale is not UTF-8")
+	flags.StringVar(&d.picture, "picture", "", "write the screen as SVG to `FILE`, for docs/demo.svg")
+	_ = flags.MarkHidden("picture") // it is there
 	return cmd
 }
 
@@ -62,9 +66,9 @@ func hotelCommand() *cobra.Command {
 
 // demoRun is a command line of recloser demo.
 type demoRun struct {
-	headless, check, ascii bool
-	length                 time.Duration
-	report, colour         string
+	headless, check, ascii  bool
+	length                  time.Duration
+	report, colour, picture string
 }
 
 func (d demoRun) run(ctx context.Context, stdout, stderr io.Writer) error {
@@ -89,35 +93,99 @@ func (d demoRun) run(ctx context.Context, stdout, stderr io.Writer) error {
 		o.Size = sizeOf(terminal)
 	}
 
-	report := io.WriteCloser(keepOpen{stdout})
-	if d.report != "" && d.report != "-" {
-		file, err := os.Create(d.report) // now: afterwards is late for bad news
-		if err != nil {
-			return fmt.Errorf("the report cannot be written: %w: name another file with --report", err)
-		}
-		report = file
+	report, err := newOutput("report", d.report)
+	if err != nil {
+		return err
+	}
+	picture, err := newOutput("picture", d.picture)
+	if err != nil {
+		return err
+	}
+	if d.picture != "" {
+		o.Picture = &picture.content
 	}
 	result, err := demo.Run(ctx, o)
-	if err == nil && d.report != "" {
-		_, err = result.Report.WriteTo(report)
-	}
-	err = errors.Join(err, report.Close())
 	switch {
 	case errors.Is(err, context.Canceled):
 		fmt.Fprintln(stderr, "The demo was stopped before its end. None of its processes is left.")
 		return exit{code: exitFailed}
 	case err != nil:
 		return err
-	case d.check && !result.Kept:
+	}
+	if _, err := result.Report.WriteTo(&report.content); err != nil {
+		return err
+	}
+	if err := errors.Join(report.put(stdout), picture.put(stdout)); err != nil {
+		return err
+	}
+	if d.check && !result.Kept {
 		return exit{exitFailed, errors.New("something that must hold does not: see above")}
 	}
 	return nil
 }
 
-// keepOpen is a writer that somebody else closes.
-type keepOpen struct{ io.Writer }
+// output is what goes to a file in the end, as a whole or not at all: whoever
+// finds the file finds a run that was played to its end.
+type output struct {
+	flag, file string // file may be empty, or - for stdout
+	content    bytes.Buffer
+}
 
-func (keepOpen) Close() error { return nil }
+// newOutput tries what put will need: afterwards is late for bad news.
+func newOutput(flag, file string) (*output, error) {
+	o := &output{flag: flag, file: file}
+	if file == "" || file == "-" {
+		return o, nil
+	}
+	if target, err := filepath.EvalSymlinks(file); err == nil {
+		o.file = target
+	}
+	switch info, err := os.Stat(o.file); {
+	case err == nil && info.IsDir():
+		return nil, o.failed(errors.New(file + " is a directory"))
+	case err == nil && !info.Mode().IsRegular():
+		return o, nil
+	}
+	trial, err := os.MkdirTemp(filepath.Dir(o.file), ".recloser-")
+	if err != nil {
+		return nil, o.failed(err)
+	}
+	return o, os.Remove(trial)
+}
+
+func (o *output) put(stdout io.Writer) error {
+	switch info, err := os.Stat(o.file); {
+	case o.file == "":
+		return nil
+	case o.file == "-":
+		_, err := o.content.WriteTo(stdout)
+		return err
+	case err == nil && !info.Mode().IsRegular(): // a device or a pipe: nothing may take its place
+		return o.failed(os.WriteFile(o.file, o.content.Bytes(), 0))
+	}
+	beside, err := os.MkdirTemp(filepath.Dir(o.file), ".recloser-")
+	if err != nil {
+		return o.failed(err)
+	}
+	defer os.RemoveAll(beside)
+	whole := filepath.Join(beside, filepath.Base(o.file))
+	file, err := os.Create(whole)
+	if err != nil {
+		return o.failed(err)
+	}
+	_, err = o.content.WriteTo(file)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return o.failed(err)
+	}
+	return o.failed(os.Rename(whole, o.file))
+}
+
+func (o *output) failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("the %s cannot be written: %w: name another file with --%[1]s", o.flag, err)
+}
 
 // terminalBehind returns the terminal that w writes to, and false if it is
 // none or one that can only append.

@@ -2,9 +2,17 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"net"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/recloser-go/recloser/internal/eventually"
 )
 
 func TestDemoRefusesWhatItCannotDo(t *testing.T) {
@@ -19,16 +27,96 @@ func TestDemoRefusesWhatItCannotDo(t *testing.T) {
 		{"time without a unit", []string{"--for", "45"}, exitUsage, "missing unit"},
 		{"wrong colour", []string{"--color", "pink"}, exitUsage, `--color is auto, always or never, not "pink"`},
 		{"no such folder", []string{"--report", nowhere}, exitFailed, "name another file with --report"},
+		{"a folder", []string{"--report", t.TempDir()}, exitFailed, "is a directory: name another file with --report"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
-			if code := execute(t.Context(), append([]string{"demo", "--headless"}, c.args...), &stdout, &stderr); code != c.code {
+			if code := execute(t.Context(), append([]string{"demo", "--headless"}, c.args...), &stdout, &stderr, unkept); code != c.code {
 				t.Errorf("exit code %d, want %d", code, c.code)
 			}
 			if stdout.Len() > 0 || !strings.Contains(stderr.String(), c.stderr) {
 				t.Errorf("stdout %q, stderr %q, want %q", stdout.String(), stderr.String(), c.stderr)
 			}
 		})
+	}
+}
+
+// A report is there as a whole or not at all, and nothing else is left beside it.
+func TestDemoReport(t *testing.T) {
+	old := []byte("of the run before\n")
+	for _, c := range []struct {
+		name, length string
+		stop         bool
+		code         int
+	}{
+		{"played to its end", "300ms", false, exitGood},
+		{"stopped", "1h", true, exitFailed},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			folder := t.TempDir()
+			fresh, there := filepath.Join(folder, "fresh.json"), filepath.Join(folder, "there.json")
+			if err := os.WriteFile(there, old, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			for _, report := range []string{fresh, there} {
+				p := start(t, binary, "demo", "--headless", "--for", c.length, "--report", report)
+				if c.stop {
+					eventually.True(t, patience, func() bool { return strings.Contains(p.stdout.String(), "Its panel") }, "the demo to run")
+					p.signal(os.Interrupt)
+				}
+				if code := p.wait(); code != c.code {
+					t.Errorf("exit code %d, want %d", code, c.code)
+				}
+				text, err := os.ReadFile(report)
+				switch {
+				case !c.stop && !json.Valid(text):
+					t.Errorf("%s: %v, no JSON: %q", report, err, text)
+				case c.stop && report == fresh && !errors.Is(err, fs.ErrNotExist):
+					t.Errorf("%s: %v, it holds %q", report, err, text)
+				case c.stop && report == there && !bytes.Equal(text, old):
+					t.Errorf("%s: %v, it holds %q", report, err, text)
+				}
+			}
+			left, err := filepath.Glob(filepath.Join(folder, ".*"))
+			if err != nil || len(left) > 0 {
+				t.Errorf("left beside the report: %q, %v", left, err)
+			}
+		})
+	}
+}
+
+func TestOutputTakesNobodysPlace(t *testing.T) {
+	folder := t.TempDir()
+	target, link, socket := filepath.Join(folder, "target"), filepath.Join(folder, "link"), filepath.Join(folder, "socket")
+	if err := os.WriteFile(target, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(target, link); err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	for _, file := range []string{link, socket} {
+		before, err := os.Lstat(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := newOutput("report", file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.content.WriteString("new")
+		_ = o.put(io.Discard) // nothing can be written to a socket
+		after, err := os.Lstat(file)
+		if err != nil || after.Mode() != before.Mode() {
+			t.Errorf("%s was %v and is %v, %v", file, before.Mode(), after.Mode(), err)
+		}
+	}
+	if text, err := os.ReadFile(target); err != nil || string(text) != "new" {
+		t.Errorf("behind the link: %q, %v", text, err)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -34,12 +35,13 @@ func (e exit) Error() string {
 	return e.err.Error()
 }
 
-// execute runs one command line.
-func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+// execute runs one command line. A command that writes a log hands it to keepLog.
+func execute(ctx context.Context, args []string, stdout, stderr io.Writer, keepLog func(*slog.Logger)) int {
 	begun := false
 	root := &cobra.Command{
-		Use:   "recloser",
-		Short: "Stops calling what is down or slow, and resumes by itself",
+		Use: "recloser",
+		Long: `Stops calling what is down or slow, and resumes by itself.
+Exit codes: 0 good, 1 failed, 2 wrong command line, 3 bad config.`,
 		Example: `  recloser demo                       see it work, nothing to configure
   recloser check recloser.yaml        find every mistake in a config
   recloser serve -c recloser.yaml     run the gateway`,
@@ -50,7 +52,12 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	root.AddCommand(demoCommand(), hotelCommand(), serveCommand(), checkCommand(), versionCommand())
+	root.AddCommand(demoCommand(), hotelCommand(), serveCommand(keepLog), checkCommand(), versionCommand())
+	root.InitDefaultCompletionCmd(args...)
+	if completion, _, err := root.Find([]string{"completion"}); err == nil {
+		completion.Example = `  source <(recloser completion bash)                 in this shell
+  recloser completion zsh > "${fpath[1]}/_recloser"  in every new one`
+	}
 
 	cmd, err := root.ExecuteContextC(ctx)
 	e, coded := errors.AsType[exit](err)

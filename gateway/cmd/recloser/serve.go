@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -11,16 +12,22 @@ import (
 	"github.com/recloser-go/recloser/gateway/internal/config"
 )
 
-func serveCommand() *cobra.Command {
-	var file, format string
-	level := slog.LevelInfo
+func serveCommand(keepLog func(*slog.Logger)) *cobra.Command {
+	var file, format, level string
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the gateway",
-		Long:  "Run the gateway until Ctrl-C or SIGTERM; running calls may then end, unless a second one comes.",
+		Long: `Run the gateway until Ctrl-C or SIGTERM; running calls may then end, unless a
+second one comes. What it answers to callers: docs/GATEWAY.md. The config file:
+docs/CONFIG.md.`,
 		Example: `  recloser serve -c recloser.yaml
   recloser serve --log-format json 2>>recloser.log`,
-		Args: cobra.NoArgs,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("serve takes its config file with -c: recloser serve -c %s", args[0])
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			log, err := newLog(cmd.ErrOrStderr(), format, level)
 			if err != nil {
@@ -30,6 +37,7 @@ func serveCommand() *cobra.Command {
 			if err != nil {
 				return exit{exitBadConfig, err}
 			}
+			keepLog(log)
 			for _, w := range c.Warnings {
 				log.WarnContext(cmd.Context(), "the config is allowed and hardly meant", "warning", w)
 			}
@@ -42,12 +50,17 @@ func serveCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVarP(&file, "config", "c", "recloser.yaml", "the config `file`")
 	cmd.Flags().StringVar(&format, "log-format", "text", "`how` to write the log on stderr: text or json")
-	cmd.Flags().TextVar(&level, "log-level", slog.LevelInfo, "least `level` to log: debug, info, warn or error")
+	cmd.Flags().StringVar(&level, "log-level", "info", "least `level` to log: debug, info, warn or error")
 	return cmd
 }
 
-func newLog(w io.Writer, format string, level slog.Level) (*slog.Logger, error) {
-	o := &slog.HandlerOptions{Level: level}
+func newLog(w io.Writer, format, level string) (*slog.Logger, error) {
+	levels := map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
+	least, known := levels[strings.ToLower(level)]
+	if !known {
+		return nil, fmt.Errorf("--log-level is debug, info, warn or error, not %q", level)
+	}
+	o := &slog.HandlerOptions{Level: least}
 	switch format {
 	case "text":
 		return slog.New(slog.NewTextHandler(w, o)), nil

@@ -157,11 +157,12 @@ func TestServeSecondSignalStopsAtOnce(t *testing.T) {
 	<-b.arrived
 
 	p.signal(os.Interrupt)
-	p.line("stopping: running calls may end")
+	p.line("told to stop: a second Ctrl-C or SIGTERM stops at once")
 	p.signal(os.Interrupt)
 	if code := p.wait(); code != exitFailed {
 		t.Errorf("exit code %d", code)
 	}
+	p.line("told to stop a second time: stopped at once")
 	if a := <-running; a.err == nil {
 		t.Errorf("the running call: %+v", a)
 	}

@@ -78,7 +78,7 @@ func (r *reader) fromFile(n ast.Node, path string) (string, bool) {
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		r.fault(n, "create it or correct the path", "the file with the url cannot be read: %v", err)
+		r.fault(n, "create it, correct the path, or remove this channel", "the file with the url cannot be read: %v", err)
 		return "", false
 	}
 	return strings.TrimSpace(string(data)), true
@@ -100,8 +100,12 @@ func (r *reader) fromEnvironment(n ast.Node, s string) (string, bool) {
 			return "", false
 		}
 		value, set := os.LookupEnv(name)
-		if !set || value == "" {
-			r.fault(n, "set it where the gateway is started", "the environment variable %s is not set", name)
+		if !set {
+			r.fault(n, "set it, or remove this channel", "the environment variable %s is not set", name)
+			return "", false
+		}
+		if value == "" {
+			r.fault(n, "give it the url of the workflow, or remove this channel", "the environment variable %s is set, but empty", name)
 			return "", false
 		}
 		out.WriteString(value)

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -54,23 +55,23 @@ func (r *routeReader) ask(n ast.Node) *Ask {
 // warnTimeout notes an ask that ends before a member can be called slow: a
 // member that hangs is then noticed only by calls that run on unseen.
 func (r *routeReader) warnTimeout(n ast.Node, a *Ask, members []Dependency) {
-	var slow []string
+	var slow []Dependency
 	for _, d := range members {
 		if a.Timeout <= d.Settings.SlowCall {
-			slow = append(slow, d.ID)
+			slow = append(slow, d)
 		}
 	}
 	if len(slow) == 0 {
 		return
 	}
-	who := slow[0]
-	if len(slow) > 1 {
-		who += fmt.Sprintf(" and %d more", len(slow)-1)
+	first, origin := slow[0], ""
+	if first.Settings.SlowCall == defaultSlowCall {
+		origin = ", the default"
 	}
-	p := at(n)
-	r.warnings = append(r.warnings, fmt.Sprintf(
-		"%s:%d:%d: the ask's timeout %s is not above slow_call of %s, so a hang shows only after the answer went out; "+
-			"raise timeout or lower slow_call", r.file, p.line, p.column, a.Timeout, who))
+	most := slices.MaxFunc(slow, func(a, b Dependency) int { return cmp.Compare(a.Settings.SlowCall, b.Settings.SlowCall) })
+	r.warn(n, "the ask's timeout %s is not above the slow_call of %s, so a hang shows only after the answer went out; "+
+		"write a timeout above %s, or a slow_call below %s under breaker: of defaults or of each",
+		a.Timeout, andMore(fmt.Sprintf("%s (%s%s)", first.ID, first.Settings.SlowCall, origin), len(slow)-1), most.Settings.SlowCall, a.Timeout)
 }
 
 func (r *routeReader) decide(n ast.Node, a *Ask) {

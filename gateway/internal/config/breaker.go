@@ -71,7 +71,8 @@ func (r *reader) readBreaker(n ast.Node, defaults recloser.Config) breaker {
 	return b
 }
 
-// suspect reads the key of a limit that is to be learned later.
+// suspect reads the key of a limit that is to be learned later. It may be off
+// already, so that a file can say what it wants to stay.
 func (r *reader) suspect(n ast.Node) {
 	if s, ok := r.text(n); ok && s != "off" {
 		r.fault(n, "write off or remove the key", "this version does not learn a suspect limit yet")

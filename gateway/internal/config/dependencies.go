@@ -59,15 +59,32 @@ func (r *reader) timed(n ast.Node, timeout, attempt *time.Duration, others field
 }
 
 func (r *reader) readDependencies(n ast.Node, d defaults) []Dependency {
-	entries := r.entries(n, "dependency")
+	entries := r.entries(n, "dependency", []string{"an id for each dependency"})
 	if m, ok := n.(ast.MapNode); ok && !m.MapRange().Next() {
 		r.fault(n, "name at least one, with its url", "there are no dependencies")
 	}
 	var all []Dependency
+	var untrippable []entry
 	for _, e := range entries {
-		all = append(all, r.readDependency(e, d))
+		dep := r.readDependency(e, d)
+		all = append(all, dep)
+		if dep.Settings.FailureRate == recloser.Off && dep.Settings.Consecutive == recloser.Off {
+			untrippable = append(untrippable, e)
+		}
+	}
+	if len(untrippable) > 0 {
+		r.warn(untrippable[0].key, "failure_rate and consecutive are both off for %s, so no run and no share of bad calls ever trips it; "+
+			"leave one of them on", andMore(untrippable[0].name, len(untrippable)-1))
 	}
 	return all
+}
+
+// andMore names the first of several.
+func andMore(first string, more int) string {
+	if more == 0 {
+		return first
+	}
+	return fmt.Sprintf("%s and %d more", first, more)
 }
 
 func (r *reader) readDependency(e entry, d defaults) Dependency {

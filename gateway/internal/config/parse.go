@@ -48,6 +48,7 @@ func Parse(name string, data []byte) (*Config, error) {
 		r.read(body, c)
 	}
 	if len(r.faults) == 0 {
+		c.Warnings = r.warnings
 		return c, nil
 	}
 	for i, f := range r.faults {
@@ -138,7 +139,6 @@ func (r *reader) read(body ast.Node, c *Config) {
 	if n := sections["routes"]; n != nil {
 		routes := routeReader{reader: r, dependencies: c.Dependencies, defaults: d}
 		c.Routes = routes.routes(n)
-		c.Warnings = routes.warnings
 	} else {
 		r.missing(body, "routes", "add one, such as - path: /{dependency}/*")
 	}

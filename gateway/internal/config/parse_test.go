@@ -118,23 +118,57 @@ func TestParseDefaults(t *testing.T) {
 	}
 }
 
-// An ask that ends before a member can be called slow is allowed and named.
-func TestParseWarning(t *testing.T) {
-	c, err := Parse("ask.yaml", []byte(`dependencies:
-  a: { url: http://a.example }
-  b: { url: http://b.example, breaker: { slow_call: 1s } }
-  c: { url: http://c.example, breaker: { slow_call: 3s } }
-routes:
-  - path: /access
-    ask: { accept: 'true', timeout: 2s }
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []string{"ask.yaml:7:37: the ask's timeout 2s is not above slow_call of a and 1 more, so a hang shows only after " +
-		"the answer went out; raise timeout or lower slow_call"}
-	if !reflect.DeepEqual(c.Warnings, want) {
-		t.Errorf("got  %q\nwant %q", c.Warnings, want)
+// What is allowed and hardly meant is named, with what to do about it.
+func TestParseWarnings(t *testing.T) {
+	const (
+		a      = "dependencies:\n  a: { url: http://a.example }\n"
+		routes = "routes:\n  - path: /{dependency}/*\n"
+	)
+	for _, c := range []struct{ name, yaml, want string }{
+		{"none", a + routes, ""},
+		{
+			"an ask that ends before a member can be called slow",
+			a + routes + "  - path: /access\n    ask: { accept: 'true', timeout: 2s }\n",
+			"x.yaml:6:37: the ask's timeout 2s is not above the slow_call of a (2s, the default), so a hang shows only after the answer went out; " +
+				"write a timeout above 2s, or a slow_call below 2s under breaker: of defaults or of each",
+		},
+		{
+			"before several",
+			"dependencies:\n" +
+				"  a: { url: http://a.example, breaker: { slow_call: 1500ms } }\n" +
+				"  b: { url: http://b.example, breaker: { slow_call: 3s } }\n" +
+				"  c: { url: http://c.example, breaker: { slow_call: off } }\n" +
+				routes + "  - path: /access\n    ask: { accept: 'true', timeout: 1s }\n",
+			"x.yaml:8:37: the ask's timeout 1s is not above the slow_call of a (1.5s) and 1 more, so a hang shows only after the answer went out; " +
+				"write a timeout above 3s, or a slow_call below 1s under breaker: of defaults or of each",
+		},
+		{
+			"the defaults' timeout",
+			"defaults: { timeout: 1s }\n" + a + routes + "  - path: /access\n    ask: { accept: 'true' }\n",
+			"x.yaml:7:10: the ask's timeout 1s is not above the slow_call of a (2s, the default), so a hang shows only after the answer went out; " +
+				"write a timeout above 2s, or a slow_call below 1s under breaker: of defaults or of each",
+		},
+		{
+			"no rule",
+			"dependencies:\n  a: { url: http://a.example, breaker: { slow_call: off, consecutive: off, failure_rate: off } }\n" + routes,
+			"x.yaml:2:3: failure_rate and consecutive are both off for a, so no run and no share of bad calls ever trips it; leave one of them on",
+		},
+		{
+			"no rule by default",
+			"defaults: { breaker: { consecutive: off, failure_rate: off } }\n" +
+				"dependencies:\n  a: { url: http://a.example, breaker: { consecutive: 5 } }\n  b: { url: http://b.example }\n  c: { url: http://c.example }\n" + routes,
+			"x.yaml:4:3: failure_rate and consecutive are both off for b and 1 more, so no run and no share of bad calls ever trips it; leave one of them on",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			parsed, err := Parse("x.yaml", []byte(c.yaml))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(parsed.Warnings, "\n"); got != c.want {
+				t.Errorf("got\n%s\nwant\n%s", got, c.want)
+			}
+		})
 	}
 }
 
@@ -151,6 +185,7 @@ func TestParseBad(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			t.Setenv("RECLOSER_TEST_EMPTY", "")
 			c, err := Parse(name, data)
 			faults, ok := errors.AsType[Errors](err)
 			if !ok || len(faults) == 0 || c != nil {

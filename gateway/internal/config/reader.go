@@ -14,10 +14,11 @@ import (
 // reader walks the syntax tree of one file and collects every fault, where a
 // decoder into structs would stop at the first and lose the positions.
 type reader struct {
-	file   string
-	lines  []string
-	faults Errors
-	secret map[int]bool // lines that must not be shown
+	file     string
+	lines    []string
+	faults   Errors
+	warnings []string
+	secret   map[int]bool // lines that must not be shown
 }
 
 // position of a character, both from 1.
@@ -52,6 +53,12 @@ func (r *reader) faultAt(p position, do, what string, args ...any) {
 	})
 }
 
+// warn notes what is allowed and hardly meant.
+func (r *reader) warn(n ast.Node, what string, args ...any) {
+	p := at(n)
+	r.warnings = append(r.warnings, fmt.Sprintf("%s:%d:%d: ", r.file, p.line, p.column)+fmt.Sprintf(what, args...))
+}
+
 // entry is a key of a mapping with its value.
 type entry struct {
 	key   ast.Node
@@ -60,16 +67,19 @@ type entry struct {
 }
 
 // entries returns the pairs of a mapping whose keys are different words. Each
-// fault of the mapping itself is noted; kind names a key in messages.
-func (r *reader) entries(n ast.Node, kind string) []entry {
+// fault of the mapping itself is noted; kind names a key in messages, and keys
+// are those there can be.
+func (r *reader) entries(n ast.Node, kind string, keys []string) []entry {
 	mapping, ok := n.(ast.MapNode)
 	if !ok {
 		if r.readable(n) {
 			do := "write keys and values below each other, indented"
-			if s, ok := n.(*ast.StringNode); ok && strings.Contains(s.Value, ":") {
-				do = `write "key: value", with a space after the colon`
+			if s, ok := n.(*ast.StringNode); ok {
+				if key, _, colon := strings.Cut(s.Value, ":"); colon && slices.Contains(keys, key) {
+					do = `write "key: value", with a space after the colon`
+				}
 			}
-			r.fault(n, do, "here must be a mapping, not %s", shape(n))
+			r.fault(n, do, "here must be a mapping with %s, not %s", strings.Join(keys, ", "), shape(n))
 		}
 		return nil
 	}
@@ -94,9 +104,14 @@ func (r *reader) entries(n ast.Node, kind string) []entry {
 // fields says what reads the value of each known key.
 type fields map[string]func(ast.Node)
 
+// names returns the keys that people are told of, in order.
+func (f fields) names() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(f)), comesLater)
+}
+
 // mapping reads a mapping whose keys must all be known.
 func (r *reader) mapping(n ast.Node, known fields) {
-	for _, e := range r.entries(n, "key") {
+	for _, e := range r.entries(n, "key", known.names()) {
 		read, ok := known[e.name]
 		switch {
 		case ok && isNull(e.value):
@@ -106,7 +121,7 @@ func (r *reader) mapping(n ast.Node, known fields) {
 		case comesLater(e.name):
 			r.fault(e.key, "remove it", "this version does not have %q yet", e.name)
 		default:
-			r.fault(e.key, suggest.DidYouMean(e.name, maps.Keys(known)), "unknown key %q", e.name)
+			r.fault(e.key, suggest.DidYouMean(e.name, slices.Values(known.names())), "unknown key %q", e.name)
 		}
 	}
 }
@@ -114,7 +129,7 @@ func (r *reader) mapping(n ast.Node, known fields) {
 // comesLater reports whether a key is of the design but not of this version.
 func comesLater(key string) bool {
 	return slices.Contains([]string{
-		"rate_limit", "probe", "key", "bulkhead", "maintenance", "last_known", "include", "storage", "fleet", "tokens", "webhook", "slack",
+		"suspect", "rate_limit", "probe", "key", "bulkhead", "maintenance", "last_known", "include", "storage", "fleet", "tokens", "webhook", "slack",
 	}, key)
 }
 

@@ -20,7 +20,6 @@ type routeReader struct {
 	*reader
 	dependencies []Dependency
 	defaults     defaults
-	warnings     []string
 }
 
 func (r *routeReader) routes(n ast.Node) []Route {

@@ -48,7 +48,11 @@ func durationHint(s string) string {
 		return general
 	}
 	number, word := m[1], strings.ToLower(m[2])
-	if word == "" {
+	switch {
+	case word != "":
+	case len(number) >= 3 && !strings.Contains(number, "."): // milliseconds, more likely than not
+		return fmt.Sprintf("write a unit, such as %sms or %ss", number, number)
+	default:
 		return fmt.Sprintf("write a unit, such as %ss", number)
 	}
 	words := []struct {
