@@ -10,7 +10,8 @@ func (b *Breaker) sending(c *call, now int64) {
 		c.sending = true
 		switch {
 		case c.kind == onTrial:
-			b.leaseTrial(c.trial, 0, now)
+			b.clockTrial(c.trial, now)
+			c.trial.sending = true
 		case c.kind == unjudged:
 		case p.running.leave(c.clock):
 			b.adrift.Add(1)
@@ -44,7 +45,7 @@ func (b *Breaker) answer(c *call, now int64) {
 	c.answered = max(now, 1)
 	switch {
 	case c.kind == onTrial:
-		b.act(now, func(now int64) { b.leaseTrial(c.trial, c.answered, now) })
+		b.act(now, func(now int64) { b.answerTrial(c.trial, now) })
 	case c.kind == unjudged || c.sending:
 	case !p.running.leave(c.clock):
 		b.act(now, func(int64) { c.judged = b.takeOut(p) })

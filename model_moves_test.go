@@ -150,7 +150,7 @@ func (m *model) sending(c *modelCall, now int64) {
 	onTheWay := m.onTheWay(c)
 	c.sending = true
 	if m.leased(c) {
-		c.slowClock, c.deadline = false, max(c.start+m.lease(), now)
+		m.startClock(c, now)
 	}
 	if onTheWay {
 		m.ask(now)
@@ -265,6 +265,10 @@ func (m *model) leaseOver(c *modelCall, at int64) {
 	if c.answered != 0 {
 		c.ended = true
 		m.goodTrial(at, c.answered-c.clock)
+		return
+	}
+	if c.sending { // its slot is free, with no verdict
+		c.ended = true
 		return
 	}
 	if !c.slowClock {

@@ -17,8 +17,9 @@ type trials struct {
 }
 
 type trial struct {
-	start, answered, deadline int64
-	slowClock                 bool // the deadline is the slow rule's
+	start, clock, answered, deadline int64 // clock: when the slow clock started
+	slowClock                        bool  // the deadline is the slow rule's
+	sending                          bool  // so far the caller keeps the dependency waiting
 }
 
 // leaseError is the failure of a trial that ran out its lease.
@@ -64,18 +65,18 @@ func (b *Breaker) takeTrial(p *period, now int64, c *call) bool {
 	return true
 }
 
-// clockTrial has the slow rule judge a trial from now on, or gives it its lease.
+// clockTrial gives a trial the time of the slow rule from now on, or its lease.
 func (b *Breaker) clockTrial(t *trial, now int64) {
+	t.clock, t.sending = now, false
 	t.deadline, t.slowClock = now+b.slow, b.slow > 0
 	if !t.slowClock {
 		t.deadline = now + b.lease()
 	}
 }
 
-// leaseTrial leaves a trial to its lease, since the slow rule is done with it
-// (answered is when) or does not count yet (0).
-func (b *Breaker) leaseTrial(t *trial, answered, now int64) {
-	t.answered, t.deadline, t.slowClock = answered, max(t.start+b.lease(), now), false
+// answerTrial leaves an answered trial to its lease: the slow rule is done with it.
+func (b *Breaker) answerTrial(t *trial, now int64) {
+	t.answered, t.deadline, t.slowClock, t.sending = max(now, 1), max(t.start+b.lease(), now), false, false
 }
 
 // takeBack ends the lease of a trial, and reports false if it was over.
@@ -114,10 +115,13 @@ func (t *trials) shortest() (first *trial) {
 func (b *Breaker) endLease(p *period, at, _ int64) {
 	t := p.shortest()
 	switch {
+	case t.sending: // one slow caller must not keep everybody out, nor blame the dependency
+		p.takeBack(t)
+		b.adrift.Add(1)
 	case t.answered != 0:
 		p.takeBack(t)
 		b.adrift.Add(1)
-		b.goodTrial(p, at, t.answered-t.start)
+		b.goodTrial(p, at, t.answered-t.clock)
 	case t.slowClock:
 		b.cause = slowError{b.cfg.SlowCall}
 		b.badTrial(p, at, Counts{Slow: 1})
