@@ -67,6 +67,36 @@ func TestGoldenCards(t *testing.T) {
 	}
 }
 
+// Who would have met an error at once was not spared a wait.
+func TestSparedSaysWhatCallersWereSpared(t *testing.T) {
+	for _, c := range []struct {
+		counts recloser.Counts
+		spared uint64
+		want   string
+	}{
+		{recloser.Counts{Slow: 5, Run: 5}, 701, "701 calls refused at once instead of waiting"},
+		{recloser.Counts{Failed: 4, Slow: 1, Run: 5}, 2, "2 calls refused at once instead of waiting"},
+		{recloser.Counts{Failed: 5, Run: 5}, 411, "411 calls refused at once"},
+		{recloser.Counts{Failed: 5, Run: 5}, 1, "1 call refused at once"},
+		{recloser.Counts{}, 7, "7 calls refused at once"}, // cut off by hand
+	} {
+		m := Message{
+			News:   recloser.Transition{From: recloser.HalfOpen, To: recloser.Closed, At: start, Reason: recloser.ReasonTrialsGood},
+			Before: recloser.Transition{From: recloser.Closed, To: recloser.Open, At: start, Reason: recloser.ReasonRun, Counts: c.counts},
+			Spared: c.spared,
+		}
+		got := ""
+		for _, f := range m.Facts(plainMoments()) {
+			if f.Name == "Spared" {
+				got = f.Value
+			}
+		}
+		if got != c.want {
+			t.Errorf("%+v: got %q, want %q", c, got, c.want)
+		}
+	}
+}
+
 // Only TextBlocks read Markdown: no text by others may stand in one.
 func TestForeignTextIsNeverMarkdown(t *testing.T) {
 	tr := recloser.Transition{Name: ugly, To: recloser.Open, At: start, Reason: recloser.ReasonTripped, OpenFor: time.Second, Cause: errors.New(ugly), By: ugly, Note: ugly}

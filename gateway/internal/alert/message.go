@@ -138,7 +138,11 @@ func (m Message) Facts(at Moments) []Fact {
 		add("Now", why(n))
 		acted(n)
 		if m.Spared > 0 {
-			add("Spared", fmt.Sprintf("%d %s refused at once instead of waiting", m.Spared, plural(m.Spared, "call", "calls")))
+			spared := fmt.Sprintf("%d %s refused at once", m.Spared, plural(m.Spared, "call", "calls"))
+			if m.Before.Counts.Slow > 0 { // else they would have failed, perhaps as quickly
+				spared += " instead of waiting"
+			}
+			add("Spared", spared)
 		}
 	}
 	return facts

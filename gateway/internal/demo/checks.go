@@ -23,45 +23,53 @@ const (
 	broken
 )
 
-// check is one promise and whether this run kept it.
+// check is one promise, what the run found, and whether that keeps it.
 type check struct {
 	verdict verdict
-	text    string
+	promise string
+	found   string // empty if the run was too short to tell, or the promise says it all
+}
+
+func (c check) String() string {
+	if c.found == "" {
+		return c.promise
+	}
+	return c.promise + ": " + c.found
 }
 
 // checks compares a report with what must hold. LetInWrongly is how many
 // guests of the protected lane went in without a yes.
 func checks(r Report, s Script, letInWrongly int) []check {
 	var all []check
-	add := func(seen, holds bool, format string, values ...any) {
-		v := notSeen
-		switch {
-		case seen && holds:
-			v = held
-		case seen:
-			v = broken
+	add := func(seen, holds bool, found, promise string, values ...any) {
+		c := check{promise: fmt.Sprintf(promise, values...)}
+		if seen {
+			c.found, c.verdict = found, broken
+			if holds {
+				c.verdict = held
+			}
 		}
-		all = append(all, check{v, fmt.Sprintf(format, values...)})
+		all = append(all, c)
 	}
 	sawOutage := s.Length >= s.FaultsUntil
-	sawRecovery := s.Length >= s.FaultsUntil+time.Duration((maxFullAgain+1)*float64(time.Second))
+	sawRecovery := s.Length >= sawAll(s)
 
 	for _, number := range illHotels() {
 		id := hotelID(number)
 		with, without := r.Lanes.Protected.Hotels[id], r.Lanes.Unprotected.Hotels[id]
 		if with.Fault == Errors {
-			add(sawOutage, with.CallsReached <= maxErrorCalls, "%s (%s): calls that reached it meanwhile: %d, at most %d",
-				id, with.Fault, with.CallsReached, maxErrorCalls)
+			add(sawOutage, with.CallsReached <= maxErrorCalls, count(with.CallsReached),
+				"%s (%s): at most %d calls reach it while it is ill", id, with.Fault, maxErrorCalls)
 			continue
 		}
-		add(sawOutage, with.WaitedOver1s <= maxLongWaits, "%s (%s): guests who waited over 1 s: %d, at most %d",
-			id, with.Fault, with.WaitedOver1s, maxLongWaits)
-		add(sawOutage, without.WaitedOver1s >= minTimesFewer*max(1, with.WaitedOver1s),
-			"%s (%s): at least %d times fewer than without (%d)", id, with.Fault, minTimesFewer, without.WaitedOver1s)
-		add(sawOutage, with.FirstRefusalS != nil && *with.FirstRefusalS <= maxFirstRefusal,
-			"%s (%s): first guest turned away %s, at most %.1f s", id, with.Fault, afterOrNever(with.FirstRefusalS), maxFirstRefusal)
-		add(sawRecovery, with.FullAgainS != nil && *with.FullAgainS <= maxFullAgain,
-			"%s (%s): all guests served again %s, at most %.0f s", id, with.Fault, afterOrNever(with.FullAgainS), maxFullAgain)
+		add(sawOutage, with.WaitedOver1s <= maxLongWaits, count(with.WaitedOver1s),
+			"%s (%s): at most %d guests wait over 1 s", id, with.Fault, maxLongWaits)
+		add(sawOutage, without.WaitedOver1s >= minTimesFewer*max(1, with.WaitedOver1s), count(without.WaitedOver1s)+" without",
+			"%s (%s): at least %d times fewer than without", id, with.Fault, minTimesFewer)
+		add(sawOutage, with.FirstRefusalS != nil && *with.FirstRefusalS <= maxFirstRefusal, orNever(with.FirstRefusalS),
+			"%s (%s): the first is turned away within %.1f s", id, with.Fault, maxFirstRefusal)
+		add(sawRecovery, with.FullAgainS != nil && *with.FullAgainS <= maxFullAgain, orNever(with.FullAgainS),
+			"%s (%s): all are served again within %.0f s", id, with.Fault, maxFullAgain)
 	}
 	troubled := 0
 	for _, h := range r.Lanes.Protected.Hotels {
@@ -69,9 +77,23 @@ func checks(r Report, s Script, letInWrongly int) []check {
 			troubled++
 		}
 	}
-	add(sawOutage, troubled == 0, "the %d other hotels: every scan answered, none refused or failed", hotelsPerLane-len(illHotels()))
-	add(sawOutage, letInWrongly == 0, "guests let in without a hotel's yes: %d", letInWrongly)
+	add(sawOutage, troubled == 0, unless(troubled, "not so at %d"),
+		"the %d other hotels: every scan is answered, none refused or failed", hotelsPerLane-len(illHotels()))
+	add(sawOutage, letInWrongly == 0, unless(letInWrongly, "%d were"), "nobody is let in without a hotel's yes")
 	return all
+}
+
+// sawAll is how long a run must be to tell whether everything held.
+func sawAll(s Script) time.Duration {
+	return s.FaultsUntil + time.Duration((maxFullAgain+1)*float64(time.Second))
+}
+
+// unless says how many were not so, nothing if none was.
+func unless(n int, format string) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(format, n)
 }
 
 // letInWrongly counts guests who went in though no hotel can have said yes, or
@@ -87,9 +109,9 @@ func letInWrongly(book []visit) int {
 	return count
 }
 
-func afterOrNever(s *float64) string {
+func orNever(s *float64) string {
 	if s == nil {
 		return "never"
 	}
-	return fmt.Sprintf("after %.1f s", *s)
+	return fmt.Sprintf("%.2f s", *s)
 }

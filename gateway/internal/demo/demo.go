@@ -19,6 +19,9 @@ type Options struct {
 	Size   func() (width, height int)
 	Colour bool
 	ASCII  bool
+	// Picture gets what a screen shows when most guests wait, as SVG. nil: none
+	// is drawn.
+	Picture io.Writer
 }
 
 // Result is what a run found.
@@ -47,7 +50,8 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if err := o.say("Starting two times %d hotels, each a process of its own, and a gateway in front of one dozen.", hotelsPerLane); err != nil {
+	if err := o.say("This takes %s. Starting two times %d hotels, each a process of its own, and a gateway in front of one dozen.",
+		inSeconds(o.Script.Length), hotelsPerLane); err != nil {
 		return Result{}, err
 	}
 	s, err := setUp(ctx, o.Script)
@@ -59,7 +63,7 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	}
 	defer s.tearDown()
 	defer cancel(nil) // first, so that nobody wonders why the hotels end
-	if err := o.say("Its panel, while the demo runs: %s\n", s.gateway.panel()); err != nil {
+	if err := errors.Join(o.say("Its panel, while the demo runs: %s", s.gateway.panel()), o.write([]line{nil})); err != nil {
 		return Result{}, err
 	}
 	books, err := s.play(ctx, cancel, o)
@@ -71,11 +75,9 @@ func Run(ctx context.Context, o Options) (Result, error) {
 		return Result{}, err
 	}
 	promises := checks(report, o.Script, letInWrongly(books.with))
-	style := style{o.Colour, o.ASCII}
-	for _, l := range summaryLines(report, promises, s.gateway.messages()) {
-		if _, err := fmt.Fprintln(o.Out, style.encode(l)); err != nil {
-			return Result{}, err
-		}
+	sum := summary{report, o.Script, books.outage, promises, s.gateway.messages(), o.width()}
+	if err := o.write(sum.lines()); err != nil {
+		return Result{}, err
 	}
 	kept := !slices.ContainsFunc(promises, func(c check) bool { return c.verdict == broken })
 	return Result{report, kept}, nil
@@ -83,8 +85,26 @@ func Run(ctx context.Context, o Options) (Result, error) {
 
 // say writes a sentence that is not part of the view.
 func (o Options) say(format string, values ...any) error {
-	_, err := fmt.Fprintf(o.Out, format+"\n", values...)
-	return err
+	return o.write(paragraph(nil, fmt.Sprintf(format, values...), plain, o.width()))
+}
+
+func (o Options) write(lines []line) error {
+	style := style{o.Colour, o.ASCII}
+	for _, l := range lines {
+		if _, err := fmt.Fprintln(o.Out, style.encode(l)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// width is how wide text may be.
+func (o Options) width() int {
+	if o.Size == nil {
+		return summaryWidth
+	}
+	width, _ := o.Size()
+	return min(width-1, summaryWidth)
 }
 
 // books is what is known about the guests when the script is over.
@@ -129,6 +149,7 @@ func (s *stage) show(ctx context.Context, o Options, left <-chan struct{}) (err 
 	defer frames.Stop()
 	end := time.NewTimer(s.script.Length + leave)
 	defer end.Stop()
+	picture := o.Picture
 	for over := false; !over; {
 		select {
 		case <-frames.C:
@@ -141,9 +162,19 @@ func (s *stage) show(ctx context.Context, o Options, left <-chan struct{}) (err 
 		if ctx.Err() != nil { // whatever else came first: guests leave at once then
 			return fmt.Errorf("demo: stopped after %s: %w", tenths(s.clock.now()), context.Cause(ctx))
 		}
-		if err := show(s.view()); err != nil {
+		v := s.view()
+		if err := show(v); err != nil {
 			return err
 		}
+		if picture != nil && v.now >= s.script.FaultsUntil-pictureBefore {
+			if err := drawPicture(picture, v); err != nil {
+				return err
+			}
+			picture = nil
+		}
+	}
+	if picture != nil {
+		return fmt.Errorf("demo: too short for a picture: it is drawn after %s", inSeconds(s.script.FaultsUntil-pictureBefore))
 	}
 	return nil
 }
@@ -155,6 +186,7 @@ func (s *stage) report(ctx context.Context, b books) (Report, error) {
 		if err := s.heal(); err != nil {
 			return Report{}, err
 		}
+		s.clock.wait(ctx, s.clock.now()+leave) // for it to read what came meanwhile
 		o.until = b.closed
 	}
 	var r Report

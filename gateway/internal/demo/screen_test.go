@@ -76,6 +76,10 @@ func TestDrawGolden(t *testing.T) {
 		{99, 23, style{}},
 		{79, 23, style{}},
 		{79, 23, style{ascii: true}},
+		{69, 29, style{}},
+		{59, 19, style{}},
+		{39, 15, style{}},
+		{39, 3, style{}},
 	}
 	for _, tt := range tests {
 		name := fmt.Sprintf("screen-%dx%d.txt", tt.width, tt.height)
@@ -109,20 +113,43 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// Every size gets a screen that fits, and both lanes' numbers are on it.
+// Every size gets a screen that fits, and where there is room for it both
+// lanes' numbers are on it, whole.
 func TestDrawFits(t *testing.T) {
-	v := duringOutage()
-	for width := 40; width <= 220; width += 9 {
-		for height := 10; height <= 70; height += 12 {
-			lines := draw(v, width, height)
-			if len(lines) > height {
-				t.Errorf("%dx%d: %d lines", width, height, len(lines))
-			}
-			for _, l := range lines {
-				if l.width() != width {
-					t.Errorf("%dx%d: a line is %d wide: %s", width, height, l.width(), raw(l))
+	before := view{script: DefaultScript(), panel: "http://127.0.0.1:40123"}
+	before.with.hotels = []row{{mark: markWell, id: "hotel-3", status: "closed: passing"}}
+	before.without.hotels = before.with.hotels
+	after := duringOutage()
+	after.outage.ended = true
+	for name, v := range map[string]view{"before": before, "during": duringOutage(), "after": after} {
+		for _, width := range []int{1, 35, 36, 39, 47, 48, 58, 59, 69, 75, 76, 79, 98, 99, 120, 121, 155, 156, 220} {
+			for height := 1; height <= 40; height++ {
+				lines := draw(v, width, height)
+				if len(lines) > height {
+					t.Fatalf("%s at %dx%d: %d lines", name, width, height, len(lines))
+				}
+				all := ""
+				for _, l := range lines {
+					all += raw(l) + "\n"
+					if l.width() != width {
+						t.Fatalf("%s at %dx%d: a line is %d wide: %s", name, width, height, l.width(), raw(l))
+					}
+				}
+				if width < 36 || height < 3 {
+					continue
+				}
+				if strings.Contains(all, "…") || strings.Count(all, " waiting") < 2 {
+					t.Fatalf("%s at %dx%d: the screen is cut:\n%s", name, width, height, all)
 				}
 			}
+		}
+	}
+}
+
+func TestDrawOnAlmostNoTerminal(t *testing.T) {
+	for _, size := range [][2]int{{35, 20}, {80, 2}} {
+		if got := raw(draw(duringOutage(), size[0], size[1])[0]); !strings.HasPrefix(got, "too small a terminal") {
+			t.Errorf("%v: %q", size, got)
 		}
 	}
 }
@@ -146,17 +173,21 @@ func TestDrawSaysWhatMatters(t *testing.T) {
 
 func TestCaption(t *testing.T) {
 	tests := []struct {
-		now    time.Duration
-		outage outage
-		want   string
+		now, length time.Duration
+		outage      outage
+		want        string
 	}{
-		{4 * time.Second, outage{}, "all hotels are well · in 6 s: hotel-3 hangs"},
-		{12 * time.Second, outage{begun: true}, "· all recover in 18 s"},
-		{31 * time.Second, outage{begun: true, ended: true}, "well again · the demo ends in 14 s"},
-		{45500 * ms, outage{begun: true, ended: true}, "ends in 0 s"},
+		{4 * time.Second, 45 * time.Second, outage{}, "all well · in 6 s: hotel-3 hangs"},
+		{4 * time.Second, 5 * time.Second, outage{}, "all hotels are well · the demo ends in 1 s, before any falls ill"},
+		{12 * time.Second, 45 * time.Second, outage{begun: true}, "· all recover in 18 s"},
+		{12 * time.Second, 20 * time.Second, outage{begun: true}, "· the demo ends in 8 s"},
+		{31 * time.Second, 45 * time.Second, outage{begun: true, ended: true}, "well again · the demo ends in 14 s"},
+		{45500 * ms, 45 * time.Second, outage{begun: true, ended: true}, "ends in 0 s"},
 	}
 	for _, tt := range tests {
-		got := caption(view{now: tt.now, outage: tt.outage, script: DefaultScript()})
+		script := DefaultScript()
+		script.Length = tt.length
+		got := caption(view{now: tt.now, outage: tt.outage, script: script})
 		if !strings.Contains(got, tt.want) {
 			t.Errorf("at %s: got %q, want it to say %q", tt.now, got, tt.want)
 		}

@@ -64,7 +64,7 @@ func (f Fault) says() string {
 	case Hang:
 		return "hangs: its process is stopped"
 	case Slow:
-		return fmt.Sprintf("is slow: answers take %.0f s", slowAnswer.Seconds())
+		return "is slow: answers take " + inSeconds(slowAnswer)
 	case Errors:
 		return "answers 500, its /health says 200"
 	default:

@@ -20,7 +20,7 @@ func (t *terminal) show(v view) error {
 	width, height := t.size()
 	// One column and one line stay free: a character in the last column would
 	// leave the cursor in a state that terminals do not agree on.
-	lines := draw(v, max(width-1, 40), max(height-1, 10))
+	lines := draw(v, max(width-1, 1), max(height-1, 1))
 
 	var b strings.Builder
 	b.WriteString("\x1b[?2026h\x1b[?25l") // as one frame, without a cursor

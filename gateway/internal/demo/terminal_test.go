@@ -33,6 +33,12 @@ func TestTerminalDrawsInPlace(t *testing.T) {
 	if !strings.Contains(frame(), "\x1b[2J\x1b[H") {
 		t.Error("after a resize the screen is not drawn anew")
 	}
+	width, height = 30, 5
+	for text := range strings.SplitSeq(frame(), "\n") {
+		if strings.Contains(text, "waiting") {
+			t.Errorf("on a terminal of %d columns: %q", width, text)
+		}
+	}
 	out.Reset()
 	if err := tm.close(); err != nil {
 		t.Fatal(err)

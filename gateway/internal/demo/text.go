@@ -70,6 +70,39 @@ func (l line) right(other line, width int) line {
 	return l.fit(max(0, width-other.width())).with(other)
 }
 
+// paragraph breaks text into lines of at most that width, the first behind a
+// mark and the others as far to the right.
+func paragraph(mark line, text string, l look, width int) []line {
+	var lines []line
+	for _, part := range wrap(text, width-mark.width()) {
+		lines = append(lines, mark.with(line{{part, l}}))
+		mark = line{}.fit(mark.width())
+	}
+	return lines
+}
+
+// wrap breaks text at spaces into lines of at most that width; a longer word
+// stands alone. Seconds stay with their number.
+func wrap(text string, width int) []string {
+	var words, lines []string
+	for word := range strings.FieldsSeq(text) {
+		if n := len(words); n > 0 && strings.TrimRight(word, ".,:;") == "s" {
+			words[n-1] += " " + word
+		} else {
+			words = append(words, word)
+		}
+	}
+	for _, word := range words {
+		last := len(lines) - 1
+		if last >= 0 && utf8.RuneCountInString(lines[last])+1+utf8.RuneCountInString(word) <= width {
+			lines[last] += " " + word
+		} else {
+			lines = append(lines, word)
+		}
+	}
+	return lines
+}
+
 // style is what the reader's terminal can show.
 type style struct {
 	colour bool

@@ -51,14 +51,27 @@ func TestEncode(t *testing.T) {
 }
 
 func TestWrap(t *testing.T) {
-	got := wrap("  one two  three fourteen-and-longer ", 8)
-	want := []string{"one two", "three", "fourteen-and-longer"}
+	got := wrap("  one two  three fourteen-and-longer in 1.80 s: 2 s", 8)
+	want := []string{"one two", "three", "fourteen-and-longer", "in", "1.80 s:", "2 s"}
 	if len(got) != len(want) {
 		t.Fatalf("got %q, want %q", got, want)
 	}
 	for i := range want {
 		if got[i] != want[i] {
 			t.Errorf("line %d: got %q, want %q", i, got[i], want[i])
+		}
+	}
+}
+
+func TestParagraph(t *testing.T) {
+	lines := paragraph(line{{"✓ ", good}}, "one two three", dim, 9)
+	want := []string{"✓ one two", "  three"}
+	if len(lines) != len(want) {
+		t.Fatalf("got %q, want %q", lines, want)
+	}
+	for i := range want {
+		if got := raw(lines[i]); got != want[i] {
+			t.Errorf("line %d: got %q, want %q", i, got, want[i])
 		}
 	}
 }

@@ -137,7 +137,7 @@ func guardedRow(s recloser.Stats, trip recloser.Transition, now time.Time) row {
 	case recloser.Isolated, recloser.HeldClosed:
 		r.mark, r.look, r.detail = markTrouble, trying, "set in the panel or by the API"
 	case recloser.Closed:
-		if s.Ramping {
+		if s.RampLimit > 0 {
 			r.detail = "slow start after the outage"
 		}
 	}

@@ -89,7 +89,7 @@ func TestGuardedRow(t *testing.T) {
 		},
 		{
 			"just back",
-			recloser.Stats{Name: "hotel-3", Ramping: true},
+			recloser.Stats{Name: "hotel-3", RampLimit: 3},
 			slowRun,
 			row{markWell, good, "hotel-3", "closed: passing", "slow start after the outage"},
 		},
