@@ -87,7 +87,7 @@ func New(o Options) (*Gateway, error) {
 func (g *Gateway) routes() http.Handler {
 	proxies := proxy.New(g.deps, g.log)
 	asks := ask.New(g.deps, g.log)
-	return newRouter(g.config.Routes, g.deps, func(r config.Route) http.Handler {
+	return newRouter(g.config.Routes, func(r config.Route) http.Handler {
 		if r.Ask != nil {
 			return asks.Handler(r)
 		}

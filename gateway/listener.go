@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -25,6 +27,11 @@ type listener struct {
 	server  *http.Server
 	socket  net.Listener
 	cutOff  context.CancelFunc // ends what Shutdown does not know about: upgraded connections
+	running atomic.Int64       // requests that are being answered
+
+	mu       sync.Mutex
+	fresh    map[net.Conn]struct{} // connections whose first request is not complete
+	stopping bool
 }
 
 func newListener(setting, address string, handler http.Handler, log *slog.Logger) *listener {
@@ -32,19 +39,49 @@ func newListener(setting, address string, handler http.Handler, log *slog.Logger
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
-	return &listener{
-		setting: setting,
-		address: address,
-		cutOff:  cutOff,
-		server: &http.Server{
-			Handler:           handler,
-			Protocols:         protocols,
-			ReadHeaderTimeout: readHeaderTimeout,
-			IdleTimeout:       idleTimeout,
-			MaxHeaderBytes:    maxHeaderBytes,
-			ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn), // a handler that panicked, mostly
-			BaseContext:       func(net.Listener) context.Context { return base },
-		},
+	l := &listener{setting: setting, address: address, cutOff: cutOff, fresh: make(map[net.Conn]struct{})}
+	l.server = &http.Server{
+		Handler:           l.counted(handler),
+		Protocols:         protocols,
+		ReadHeaderTimeout: readHeaderTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn), // a handler that panicked, mostly
+		BaseContext:       func(net.Listener) context.Context { return base },
+		ConnState:         l.follow,
+	}
+	return l
+}
+
+func (l *listener) counted(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		l.running.Add(1)
+		defer l.running.Add(-1)
+		h.ServeHTTP(w, r)
+	})
+}
+
+func (l *listener) follow(conn net.Conn, state http.ConnState) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case state != http.StateNew:
+		delete(l.fresh, conn)
+	case l.stopping:
+		_ = conn.Close()
+	default:
+		l.fresh[conn] = struct{}{}
+	}
+}
+
+// closeFresh closes connections that have sent no complete request. Shutdown
+// would wait for one, and not answer it then.
+func (l *listener) closeFresh() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stopping = true
+	for conn := range l.fresh {
+		_ = conn.Close()
 	}
 }
 
@@ -82,10 +119,14 @@ func (l *listener) serve() error {
 	return nil
 }
 
-// stop waits for running requests until ctx is done, then cuts them off and
-// returns ctx's error.
+// stop waits for running requests until ctx is done, then cuts them off. It
+// returns ctx's error if there were any.
 func (l *listener) stop(ctx context.Context) error {
+	l.closeFresh()
 	err := l.server.Shutdown(ctx)
+	if l.running.Load() == 0 {
+		err = nil // only connections were left
+	}
 	l.cutOff()
 	l.close()
 	return err

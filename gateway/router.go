@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/recloser-go/recloser/gateway/internal/config"
-	"github.com/recloser-go/recloser/gateway/internal/dependency"
+	"github.com/recloser-go/recloser/gateway/internal/forwarded"
 	"github.com/recloser-go/recloser/gateway/internal/problem"
 )
 
@@ -16,7 +16,6 @@ import (
 // "/a", but a gateway has to pass paths on as they are.
 type router struct {
 	routes []boundRoute // the more exact before the less
-	deps   *dependency.List
 }
 
 type boundRoute struct {
@@ -27,8 +26,8 @@ type boundRoute struct {
 
 // newRouter orders routes so that the first that fits is the most exact one
 // from the left: a word before {dependency} before *.
-func newRouter(routes []config.Route, deps *dependency.List, handler func(config.Route) http.Handler) *router {
-	rt := &router{deps: deps}
+func newRouter(routes []config.Route, handler func(config.Route) http.Handler) *router {
+	rt := &router{}
 	for _, r := range routes {
 		path, rest := strings.CutSuffix(r.Path, "/*")
 		b := boundRoute{rest: rest, handler: handler(r)}
@@ -75,10 +74,6 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			continue
 		}
 		if id != "" {
-			if _, known := rt.deps.Get(id); !known {
-				refuse(w, http.StatusNotFound, "there is no such dependency")
-				return
-			}
 			r.SetPathValue("dependency", id)
 		}
 		r.SetPathValue("rest", rest)
@@ -91,7 +86,7 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // split returns the parts of a path as they are escaped; not ok if one of them
 // could climb up, however it is escaped.
 func split(u *url.URL) (parts []string, ok bool) {
-	path, found := strings.CutPrefix(u.EscapedPath(), "/")
+	path, found := strings.CutPrefix(forwarded.Path(u), "/")
 	if !found {
 		return nil, true // "*" or "" of OPTIONS and CONNECT: no route fits
 	}

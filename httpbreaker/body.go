@@ -1,9 +1,11 @@
 package httpbreaker
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 )
 
 // follow makes the end of the response's body the end of the exchange.
@@ -46,6 +48,22 @@ func (b *responseBody) Close() error {
 	b.x.succeed()
 	defer b.x.release()
 	return b.ReadCloser.Close()
+}
+
+var errUnasked = errors.New("httpbreaker: switched protocols unasked")
+
+// asked reports whether a request offered the protocol that the connection was
+// switched to. If not, nobody would read or close it.
+func asked(req *http.Request, resp *http.Response) bool {
+	to := strings.TrimSpace(resp.Header.Get("Upgrade"))
+	for _, offered := range req.Header["Upgrade"] {
+		for protocol := range strings.SplitSeq(offered, ",") {
+			if to != "" && strings.EqualFold(strings.TrimSpace(protocol), to) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // upgradedBody is the connection that is left after an answer 101 Switching

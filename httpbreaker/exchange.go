@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/recloser-go/recloser"
@@ -60,6 +62,19 @@ func (e *RequestBodyError) Error() string {
 
 // Unwrap returns Err.
 func (e *RequestBodyError) Unwrap() error { return e.Err }
+
+// ShortageError says that this program or its machine is short of what a
+// connection is made of: file descriptors, ports or buffers. It is not the
+// dependency's failure, so the call is ignored.
+type ShortageError struct{ Err error }
+
+// Error says what is short.
+func (e *ShortageError) Error() string {
+	return "httpbreaker: this machine is short of sockets: " + e.Err.Error()
+}
+
+// Unwrap returns Err.
+func (e *ShortageError) Unwrap() error { return e.Err }
 
 // timeoutError is a net.Error, so that callers can treat it as any time-out.
 type timeoutError struct{ after time.Duration }
@@ -159,12 +174,22 @@ func (x *exchange) fail(err error) error {
 		x.permit.End(recloser.Ignored)
 		return &RequestBodyError{err}
 	}
+	if short(err) {
+		x.permit.End(recloser.Ignored)
+		return &ShortageError{err}
+	}
 	if x.legacyCancel() {
 		x.permit.End(recloser.Ignored)
 		return err
 	}
 	x.permit.Done(err)
 	return err
+}
+
+func short(err error) bool {
+	return slices.ContainsFunc([]syscall.Errno{
+		syscall.EMFILE, syscall.ENFILE, syscall.EADDRNOTAVAIL, syscall.ENOBUFS,
+	}, func(no syscall.Errno) bool { return errors.Is(err, no) })
 }
 
 // legacyCancel reports whether the caller gave up through Request.Cancel alone.

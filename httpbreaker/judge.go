@@ -42,7 +42,7 @@ func (t *Transport) judge(resp *http.Response, permit *recloser.Permit) {
 	case recloser.Failure:
 	case recloser.Default:
 		bad.wait.Throttled = resp.StatusCode == http.StatusTooManyRequests
-		if resp.StatusCode < 500 && !bad.wait.Throttled {
+		if !bad.wait.Throttled && !serverFailed(resp.StatusCode) {
 			return
 		}
 	}
@@ -53,6 +53,13 @@ func (t *Transport) judge(resp *http.Response, permit *recloser.Permit) {
 	// throttled), but one that recloser.Config.Classify is not asked about. A hook
 	// that finds all errors good is not to turn a 5xx into a success.
 	permit.Done(bad)
+}
+
+// serverFailed reports whether a status says that the server failed. 501 and 505
+// say that it does not know what the request asks for: a client that sends
+// nonsense must not cut it off for all others.
+func serverFailed(status int) bool {
+	return status >= 500 && status != http.StatusNotImplemented && status != http.StatusHTTPVersionNotSupported
 }
 
 func (t *Transport) classify(resp *http.Response) (o recloser.Outcome) {

@@ -21,6 +21,8 @@ func TestC13_StatusDecides(t *testing.T) {
 	}{
 		{"500 x 5", answers(500), 5, recloser.Open, 5},
 		{"599 x 5", answers(599), 5, recloser.Open, 5},
+		{"501 x 100", answers(501), 100, recloser.Closed, 0},
+		{"505 x 100", answers(505), 100, recloser.Closed, 0},
 		{"404 x 100", answers(404), 100, recloser.Closed, 0},
 		{"200 x 100", answers(200), 100, recloser.Closed, 0},
 		{"429 without Retry-After x 100", answers(429), 100, recloser.Closed, 0},

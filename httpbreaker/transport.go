@@ -5,9 +5,10 @@
 // A request has answered when its response headers are there, so a download or
 // a stream is never slow. It has ended at the end of the response body: a body
 // that breaks off is a failure. A transport error and every 5xx status are
-// failures, all other statuses are good. A 503 or 429 whose Retry-After names a
-// time opens the breaker for that time (see recloser.WaitError); a 429 is never
-// a failure.
+// failures, except 501 and 505, which judge the request; all other statuses are
+// good. A 503 or 429 whose Retry-After names a time opens the breaker for that
+// time (see recloser.WaitError); a 429 is never a failure. Nor is a request that
+// could not be sent for want of sockets on this machine: see ShortageError.
 package httpbreaker
 
 import (
@@ -135,6 +136,10 @@ func (t *Transport) Send(req *http.Request, permit *recloser.Permit) (*http.Resp
 		// The context is cancelled, so the body is lost already.
 		_ = resp.Body.Close()
 		return nil, x.fail(context.Cause(x.ctx))
+	}
+	if resp.StatusCode == http.StatusSwitchingProtocols && !asked(req, resp) {
+		_ = resp.Body.Close()
+		return nil, x.fail(errUnasked)
 	}
 	if resp.Request == out {
 		resp.Request = req

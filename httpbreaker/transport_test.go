@@ -258,8 +258,9 @@ func TestUpgrade(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBreaker(t, recloser.Config{CancelOnTrip: true})
 			req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://hotel-1.example/", nil)
+			req.Header.Set("Upgrade", "echo")
 			resp, err := through(b, func(out *http.Request) (*http.Response, error) {
-				return response(out, http.StatusSwitchingProtocols, &tt.conn), nil
+				return response(out, http.StatusSwitchingProtocols, &tt.conn, "Upgrade", "echo"), nil
 			}).RoundTrip(req)
 			if err != nil {
 				t.Fatal(err)

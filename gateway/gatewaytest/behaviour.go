@@ -66,6 +66,21 @@ func Refuse() Behaviour {
 	return func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 }
 
+// Switch answers 101 Switching Protocols, asked or not, and then says nothing
+// until the caller goes away.
+func Switch(protocol string) Behaviour {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		conn, rw, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			panic(err)
+		}
+		defer conn.Close()
+		_, _ = rw.WriteString("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " + protocol + "\r\n\r\n")
+		_ = rw.Flush()
+		_, _ = io.Copy(io.Discard, rw)
+	}
+}
+
 // Flap is good for the time up, then bad for the time down, and so on, from its
 // first call.
 func Flap(up, down time.Duration, good, bad Behaviour) Behaviour {

@@ -18,7 +18,7 @@ var layers = [][]string{
 	{"httpbreaker", "prombreaker"},
 	{"examples/*/*"},
 
-	{"gateway/internal/problem", "gateway/internal/suggest"},
+	{"gateway/internal/problem", "gateway/internal/suggest", "gateway/internal/forwarded", "gateway/internal/plain"},
 	{"gateway/internal/config"},
 	{"gateway/internal/dependency"},
 	{"gateway/internal/proxy", "gateway/internal/ask", "gateway/internal/alert", "gateway/internal/admin"},

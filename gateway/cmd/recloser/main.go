@@ -3,7 +3,6 @@ package main
 
 import (
 	"context"
-	"log/slog"
 	"os"
 	"os/signal"
 	"sync/atomic"
@@ -14,15 +13,19 @@ func main() {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	ctx, cancel := context.WithCancel(context.Background())
-	var log atomic.Pointer[slog.Logger] // of the command that runs, if it has one
-	log.Store(slog.New(slog.DiscardHandler))
+	var kept atomic.Pointer[logger] // of the command that runs, if it has one
 	go func() {
 		<-signals
-		log.Load().InfoContext(ctx, "told to stop: a second Ctrl-C or SIGTERM stops at once")
+		if log := kept.Load(); log != nil {
+			log.InfoContext(ctx, "told to stop: a second Ctrl-C or SIGTERM stops at once")
+		}
 		cancel() // an orderly end
 		<-signals
-		log.Load().WarnContext(ctx, "told to stop a second time: stopped at once")
+		if log := kept.Load(); log != nil {
+			log.WarnContext(ctx, "told to stop a second time: stopped at once")
+			log.flush()
+		}
 		os.Exit(exitFailed)
 	}()
-	os.Exit(execute(ctx, os.Args[1:], os.Stdout, os.Stderr, log.Store))
+	os.Exit(execute(ctx, os.Args[1:], os.Stdout, os.Stderr, kept.Store))
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -36,7 +35,7 @@ func (e exit) Error() string {
 }
 
 // execute runs one command line. A command that writes a log hands it to keepLog.
-func execute(ctx context.Context, args []string, stdout, stderr io.Writer, keepLog func(*slog.Logger)) int {
+func execute(ctx context.Context, args []string, stdout, stderr io.Writer, keepLog func(*logger)) int {
 	begun := false
 	root := &cobra.Command{
 		Use: "recloser",

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,7 +15,7 @@ routes:
 `
 
 // unkept takes the log of a command and forgets it.
-func unkept(*slog.Logger) {}
+func unkept(*logger) {}
 
 func TestCommandLine(t *testing.T) {
 	good := writeConfig(t, goodConfig)

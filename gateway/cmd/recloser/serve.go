@@ -2,9 +2,9 @@ package main
 
 import (
 	"fmt"
-	"io"
-	"log/slog"
-	"strings"
+	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -12,7 +12,7 @@ import (
 	"github.com/recloser-go/recloser/gateway/internal/config"
 )
 
-func serveCommand(keepLog func(*slog.Logger)) *cobra.Command {
+func serveCommand(keepLog func(*logger)) *cobra.Command {
 	var file, format, level string
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -29,7 +29,7 @@ docs/CONFIG.md.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			log, err := newLog(cmd.ErrOrStderr(), format, level)
+			log, err := newLogger(cmd.ErrOrStderr(), format, level)
 			if err != nil {
 				return exit{exitUsage, err}
 			}
@@ -38,14 +38,22 @@ docs/CONFIG.md.`,
 				return exit{exitBadConfig, err}
 			}
 			keepLog(log)
+			stopIgnoring := ignoreSignals(log)
+			defer stopIgnoring()
 			for _, w := range c.Warnings {
 				log.WarnContext(cmd.Context(), "the config is allowed and hardly meant", "warning", w)
 			}
-			g, err := gateway.New(gateway.Options{Config: c, Log: log, Version: version()})
+			g, err := gateway.New(gateway.Options{Config: c, Log: log.Logger, Version: version()})
 			if err != nil {
 				return exit{exitBadConfig, err}
 			}
-			return g.Run(cmd.Context())
+			err = g.Run(cmd.Context())
+			if err != nil {
+				log.say(inWords(err)) // not to stderr itself, where it could wait for ever
+				err = exit{code: exitFailed}
+			}
+			log.flush()
+			return err
 		},
 	}
 	cmd.Flags().StringVarP(&file, "config", "c", "recloser.yaml", "the config `file`")
@@ -54,19 +62,24 @@ docs/CONFIG.md.`,
 	return cmd
 }
 
-func newLog(w io.Writer, format, level string) (*slog.Logger, error) {
-	levels := map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
-	least, known := levels[strings.ToLower(level)]
-	if !known {
-		return nil, fmt.Errorf("--log-level is debug, info, warn or error, not %q", level)
-	}
-	o := &slog.HandlerOptions{Level: least}
-	switch format {
-	case "text":
-		return slog.New(slog.NewTextHandler(w, o)), nil
-	case "json":
-		return slog.New(slog.NewJSONHandler(w, o)), nil
-	default:
-		return nil, fmt.Errorf("--log-format is text or json, not %q", format)
+// ignoreSignals keeps serve alive when whoever reads its log is gone (SIGPIPE),
+// and when a terminal is (SIGHUP). The result takes back the latter.
+func ignoreSignals(log *logger) (stop func()) {
+	signal.Ignore(syscall.SIGPIPE)
+	hangups, done := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(hangups, syscall.SIGHUP)
+	go func() {
+		for {
+			select {
+			case <-hangups:
+				log.Info("reload comes in a later version: restart to read the file again")
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(hangups)
+		close(done)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -18,6 +19,7 @@ import (
 // act is something an operator does to a dependency.
 type act struct {
 	name      string // for the log
+	in        string // where the request has by and reason: "body" or "query"
 	id        string // of the dependency
 	by        string // "" for the address that the request came from
 	reason    string
@@ -26,7 +28,8 @@ type act struct {
 }
 
 // perform does an act, logs it and returns the dependency as it is then. It
-// fails with 404 for an unknown dependency, with 409 if the dependency has
+// fails with 404 for an unknown dependency, with 422 for a text that is not one
+// line, with 409 if the dependency has
 // another version, and with what do returns.
 func (a *api) perform(ctx context.Context, act act, do func(d *dependency.Dependency, by, reason string) error) (*dependencyOutput, error) {
 	d, err := a.find(act.id)
@@ -35,6 +38,11 @@ func (a *api) perform(ctx context.Context, act act, do func(d *dependency.Depend
 	}
 	from := caller(ctx)
 	by, reason := strings.TrimSpace(act.by), strings.TrimSpace(act.reason)
+	for field, text := range map[string]string{"by": by, "reason": reason} {
+		if strings.ContainsFunc(text, unicode.IsControl) {
+			return nil, invalid(act.in+"."+field, "must be one line, without control characters", text)
+		}
+	}
 	if by == "" {
 		by = fmt.Sprintf("operator (%s)", from)
 	}
@@ -77,7 +85,7 @@ func (in *actInput) act(name string) act {
 	if in.Body != nil {
 		req = *in.Body
 	}
-	return act{name: name, id: in.ID, by: req.By, reason: req.Reason, ifVersion: req.IfVersion}
+	return act{name: name, in: "body", id: in.ID, by: req.By, reason: req.Reason, ifVersion: req.IfVersion}
 }
 
 func (a *api) registerActs(routes huma.API) {

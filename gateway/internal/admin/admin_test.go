@@ -37,7 +37,7 @@ func newBench(t *testing.T) *bench {
 	}
 	off := recloser.Config{FailureRate: recloser.Off, Consecutive: recloser.Off}
 	return newBenchOf(t,
-		config.Dependency{ID: "hotel-1", Name: "Aurora Central", Group: "coast", Settings: settings, URL: parsed(t, "https://guest:s3cret@api.hotel-1.example/v1?key=s3cret")},
+		config.Dependency{ID: "hotel-1", Name: "Aurora Central", Group: "coast", Settings: settings, URL: parsed(t, "https://guest:s3cret@api.hotel-1.example/v1")},
 		config.Dependency{ID: "hotel-2", Name: "Harbour <Suites> & Sons", Group: "coast", Settings: settings, URL: parsed(t, "https://api.hotel-2.example")},
 		config.Dependency{ID: "bank", Name: "bank", Settings: off, URL: parsed(t, "https://bank.example")},
 	)

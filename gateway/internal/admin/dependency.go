@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"net/url"
 	"time"
 
 	"github.com/recloser-go/recloser"
@@ -14,7 +13,7 @@ type Dependency struct {
 	ID    string `json:"id" doc:"As in the configuration"`
 	Name  string `json:"name" doc:"For people"`
 	Group string `json:"group" doc:"Empty if it belongs to none"`
-	URL   string `json:"url" doc:"User, password and query are masked"`
+	URL   string `json:"url" doc:"As in the configuration"`
 
 	State     string     `json:"state" enum:"closed,open,half-open,isolated,held-closed" doc:"What happens to calls now"`
 	Effect    string     `json:"effect" doc:"The state in plain words: passing, cut off, on trial, cut off by hand, passing by hand"`
@@ -95,7 +94,7 @@ func newDependency(d *dependency.Dependency) Dependency {
 		ID:        d.ID,
 		Name:      d.Name,
 		Group:     d.Group,
-		URL:       masked(d.URL),
+		URL:       d.URL.Redacted(),
 		State:     s.State.String(),
 		Effect:    s.State.Effect(),
 		Automatic: s.Automatic.String(),
@@ -175,21 +174,6 @@ func stampOrNull(t time.Time) *time.Time {
 	}
 	t = stamp(t)
 	return &t
-}
-
-// masked hides what may be a secret in a base URL.
-func masked(u *url.URL) string {
-	if u == nil {
-		return ""
-	}
-	shown := *u
-	if shown.User != nil {
-		shown.User = url.User("xxxxx")
-	}
-	if shown.RawQuery != "" {
-		shown.RawQuery = "xxxxx"
-	}
-	return shown.String()
 }
 
 // cut shortens a text to n characters, the last of them an ellipsis.

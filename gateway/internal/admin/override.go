@@ -69,6 +69,18 @@ type releaseInput struct {
 	IfVersion int64  `query:"if_version" default:"-1" minimum:"-1" doc:"Act only if the dependency still has this version; -1: whatever it has"`
 }
 
+// Resolve refuses an empty if_version: whoever sends it meant to name one, and
+// must not act on whatever version there is.
+func (in *releaseInput) Resolve(ctx huma.Context) []error {
+	u := ctx.URL()
+	for _, v := range u.Query()["if_version"] {
+		if v == "" {
+			return []error{&huma.ErrorDetail{Location: "query.if_version", Message: "must be a version, or left out", Value: v}}
+		}
+	}
+	return nil
+}
+
 func (a *api) registerOverride(routes huma.API) {
 	const path = "/api/v1/dependencies/{id}/override"
 	huma.Register(routes, actOperation(routes, huma.Operation{
@@ -93,21 +105,21 @@ func (a *api) setOverride(ctx context.Context, in *overrideInput) (*dependencyOu
 	if err != nil {
 		return nil, err
 	}
-	act := act{name: "override " + req.Mode, id: in.ID, by: req.By, reason: req.Reason, until: until, ifVersion: req.IfVersion}
+	act := act{name: "override " + req.Mode, in: "body", id: in.ID, by: req.By, reason: req.Reason, until: until, ifVersion: req.IfVersion}
 	return a.perform(ctx, act, func(d *dependency.Dependency, by, reason string) error {
 		set := d.Breaker.Isolate
 		if req.Mode == recloser.HeldClosed.String() {
 			set = d.Breaker.HoldClosed
 		}
 		if err := set(by, reason, until); err != nil {
-			return invalid("body", err.Error(), nil)
+			return invalid("body", "the end has passed meanwhile; give a later one", nil)
 		}
 		return nil
 	})
 }
 
 func (a *api) releaseOverride(ctx context.Context, in *releaseInput) (*dependencyOutput, error) {
-	act := act{name: "release", id: in.ID, by: in.By, reason: in.Reason}
+	act := act{name: "release", in: "query", id: in.ID, by: in.By, reason: in.Reason}
 	if in.IfVersion >= 0 {
 		version := uint64(in.IfVersion)
 		act.ifVersion = &version

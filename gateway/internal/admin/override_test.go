@@ -151,6 +151,10 @@ func TestBadOverrides(t *testing.T) {
 		{"negative duration", `{"mode":"isolated","for":"-1h","reason":"x"}`, "body.for", 422},
 		{"no time", `{"mode":"isolated","until":"tomorrow","reason":"x"}`, "body.until", 422},
 		{"past", `{"mode":"isolated","until":"2001-01-01T00:00:00Z","reason":"x"}`, "body.until", 422},
+		{"long past", `{"mode":"isolated","until":"0001-01-01T00:00:00Z","reason":"x"}`, "body.until", 422},
+		{"two lines", `{"mode":"isolated","no_expiry":true,"reason":"x\ny"}`, "body.reason", 422},
+		{"a terminal's escape", `{"mode":"isolated","no_expiry":true,"reason":"\u001b[2Jx"}`, "body.reason", 422},
+		{"two lines of names", `{"mode":"isolated","no_expiry":true,"reason":"x","by":"a\nb"}`, "body.by", 422},
 		{"unknown field", `{"mode":"isolated","no_expiry":true,"reason":"x","why":"y"}`, "body.why", 422},
 		{"no JSON", `{"mode":`, "body", 400},
 	} {
@@ -169,15 +173,24 @@ func TestBadOverrides(t *testing.T) {
 	b.want(http.StatusBadRequest, new(failure), "PUT", overrideOfHotel1, "", header("Content-Type", "application/json"))
 	b.want(http.StatusUnprocessableEntity, new(failure), "DELETE", overrideOfHotel1+"?if_version=x", "")
 	b.want(http.StatusUnprocessableEntity, new(failure), "DELETE", overrideOfHotel1+"?reasn=x", "")
+	for _, query := range []string{"if_version=", "if_version=&reason=x", "if_version=0&if_version=", "reason=a%0Ab", "by=%1bx"} {
+		f := b.wantProblem(http.StatusUnprocessableEntity, "validation failed", "DELETE", overrideOfHotel1+"?"+query, "")
+		if len(f.Errors) != 1 || !strings.HasPrefix(f.Errors[0].Location, "query.") {
+			t.Errorf("%s: %+v, want an error in the query", query, f)
+		}
+	}
+	if w := b.send("POST", resetOfHotel1, `{"reason":"a\nb"}`); w.Code != http.StatusUnprocessableEntity {
+		t.Errorf("a reset for a reason of two lines: %d", w.Code)
+	}
 	if s := b.breaker("hotel-1").Stats(); s.Seq != 0 || s.Override != nil {
 		t.Errorf("a bad request changed the dependency: %+v", s)
 	}
 }
 
-// A reason is text: quotes, lines and markup come back as they went in.
+// A reason is text: quotes and markup come back as they went in.
 func TestReasonComesBackAsItWent(t *testing.T) {
 	b := newBench(t)
-	reason := "<script>alert(\"1\")</script>\nsecond line, 500 % sure – ünïcode"
+	reason := "<script>alert(\"1\")</script>, 500 % sure – ünïcode"
 	body, err := json.Marshal(OverrideRequest{Mode: "isolated", NoExpiry: true, Reason: reason})
 	if err != nil {
 		t.Fatal(err)
@@ -189,5 +202,14 @@ func TestReasonComesBackAsItWent(t *testing.T) {
 	}
 	if page := b.send("GET", "/", "").Body.String(); strings.Contains(page, "<script") || !strings.Contains(page, "&lt;script&gt;") {
 		t.Error("the page does not show the reason as text")
+	}
+}
+
+// The end may pass between the look at the request and the act.
+func TestEndThatPassesMeanwhile(t *testing.T) {
+	b := newBench(t)
+	f := b.wantProblem(http.StatusUnprocessableEntity, "validation failed", "PUT", overrideOfHotel1, `{"mode":"isolated","for":"1ns","reason":"x"}`)
+	if len(f.Errors) != 1 || f.Errors[0].Message != "the end has passed meanwhile; give a later one" {
+		t.Errorf("%+v", f)
 	}
 }

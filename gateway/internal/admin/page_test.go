@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"errors"
 	"net/http"
 	"regexp"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/recloser-go/recloser"
 	"github.com/recloser-go/recloser/gateway/internal/config"
 )
 
@@ -187,15 +189,10 @@ func TestHeadline(t *testing.T) {
 
 func TestText(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		-time.Second:                       "0 s",
-		0:                                  "0 s",
-		59 * time.Second:                   "59 s",
-		59*time.Second + 600e6:             "1 min",
-		4*time.Minute + 11*time.Second:     "4 min 11 s",
-		11*time.Hour + 5*time.Minute:       "11 h 5 min",
-		50*time.Hour + 59*time.Minute:      "2 d 2 h",
-		7*24*time.Hour + 30*time.Minute:    "7 d",
-		23*time.Hour + 59*time.Minute + 59: "23 h 59 min",
+		400 * time.Millisecond:   "0 s",
+		3700 * time.Millisecond:  "4 s",
+		59600 * time.Millisecond: "1 min",
+		50 * time.Hour:           "2 d 2 h",
 	} {
 		if got := span(d); got != want {
 			t.Errorf("span(%v) = %q, want %q", d, got, want)
@@ -215,6 +212,28 @@ func TestText(t *testing.T) {
 	for n, want := range map[uint64]string{0: "0", 999: "999", 1000: "1\u202f000", 1234567: "1\u202f234\u202f567"} {
 		if got := number(n); got != want {
 			t.Errorf("number(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
+
+// Text by others cannot reorder or hide what stands beside it.
+func TestPageHasNoDirectionCharacters(t *testing.T) {
+	const signs = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+	b := newBenchOf(t,
+		config.Dependency{ID: "a", Name: "a" + signs + "name", Group: "a" + signs + "group", Settings: recloser.Config{Consecutive: 4}},
+		config.Dependency{ID: "b", Name: "b"},
+	)
+	b.calls("a", 4, errors.New("an"+signs+"error"))
+	if err := b.breaker("b").Isolate("in"+signs+"es", "why"+signs+"not", time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	body := b.send("GET", "/", "").Body.String()
+	if strings.ContainsAny(body, signs) {
+		t.Errorf("the page has characters that change the direction:\n%q", body)
+	}
+	for _, want := range []string{"a name", "a group", "an error", "“why not” — in es"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page does not say %s", want)
 		}
 	}
 }

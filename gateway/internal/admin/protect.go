@@ -5,8 +5,9 @@ import (
 	"mime"
 	"net"
 	"net/http"
-	"net/netip"
 	"strings"
+
+	"github.com/recloser-go/recloser/gateway/internal/config"
 )
 
 // protect refuses what a foreign web page could make an operator's browser
@@ -21,7 +22,7 @@ import (
 //     form names one all the same, and a script, which need not, runs only in
 //     browsers that send those headers.
 func protect(hosts []string, next http.Handler) http.Handler {
-	own := map[string]bool{"localhost": true}
+	own := make(map[string]bool)
 	for _, host := range hosts {
 		own[hostName(host)] = true
 	}
@@ -33,7 +34,7 @@ func protect(hosts []string, next http.Handler) http.Handler {
 
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
-		if name := hostName(r.Host); !own[name] && !loopback(name) {
+		if name := hostName(r.Host); !own[name] && !config.IsLoopback(name) {
 			writeProblem(w, http.StatusForbidden, fmt.Sprintf(
 				"refused: host %q is not a name of this listener; use localhost, a loopback address, or the host of admin.listen or admin.url", r.Host))
 			return
@@ -74,9 +75,4 @@ func hostName(host string) string {
 	}
 	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
 	return strings.ToLower(strings.TrimSuffix(host, "."))
-}
-
-func loopback(host string) bool {
-	addr, err := netip.ParseAddr(host)
-	return err == nil && addr.Unmap().IsLoopback()
 }

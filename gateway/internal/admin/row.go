@@ -7,6 +7,7 @@ import (
 
 	"github.com/recloser-go/recloser"
 	"github.com/recloser-go/recloser/gateway/internal/dependency"
+	"github.com/recloser-go/recloser/gateway/internal/plain"
 )
 
 // row is one dependency on the status page.
@@ -28,8 +29,8 @@ func newRow(d *dependency.Dependency, now time.Time) row {
 	s, cfg := d.Breaker.Stats(), d.Breaker.Config()
 	r := row{
 		Key: s.State.String(), Word: stateWord(s.State), Effect: s.State.Effect(),
-		ID: d.ID, Name: d.Name, Group: d.Group,
-		Why:     why(d.Breaker, s),
+		ID: d.ID, Name: plain.Line(d.Name), Group: plain.Line(d.Group),
+		Why:     plain.Line(why(d.Breaker, s)),
 		For:     span(now.Sub(s.Since)),
 		Since:   s.Since.UTC().Format(time.RFC3339),
 		Next:    next(s, now),

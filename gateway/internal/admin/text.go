@@ -5,29 +5,12 @@ import (
 	"math"
 	"strconv"
 	"time"
+
+	"github.com/recloser-go/recloser/gateway/internal/plain"
 )
 
-// span writes a time in at most two units, as long as is readable from afar:
-// "36 s", "4 min 11 s", "11 h 5 min", "3 d 2 h".
-func span(d time.Duration) string {
-	s := int64(max(0, d).Round(time.Second) / time.Second)
-	two := func(big int64, bigUnit string, small int64, smallUnit string) string {
-		if small == 0 {
-			return fmt.Sprintf("%d %s", big, bigUnit)
-		}
-		return fmt.Sprintf("%d %s %d %s", big, bigUnit, small, smallUnit)
-	}
-	switch {
-	case s < 60:
-		return fmt.Sprintf("%d s", s)
-	case s < 60*60:
-		return two(s/60, "min", s%60, "s")
-	case s < 24*60*60:
-		return two(s/3600, "h", s/60%60, "min")
-	default:
-		return two(s/86400, "d", s/3600%24, "h")
-	}
-}
+// span writes a time, whole seconds being as exact as is readable from afar.
+func span(d time.Duration) string { return plain.Span(d.Round(time.Second)) }
 
 // clock writes a moment: to the second within a day, else with the date.
 func clock(t, now time.Time) string {

@@ -21,7 +21,7 @@ import (
 // Options says where messages go and what is known about dependencies.
 type Options struct {
 	Teams    []config.Teams
-	PanelURL string // where people reach the panel; empty: messages have no links
+	PanelURL string // where people reach the status page; empty: messages have no links
 
 	// DisplayName returns a dependency's name for people. Default: its id.
 	DisplayName func(id string) string
@@ -29,14 +29,14 @@ type Options struct {
 	// spared and the end of an override. nil: messages do without them.
 	Stats func(id string) recloser.Stats
 
-	Log    *slog.Logger // default slog.Default()
+	Log    *slog.Logger // nil: nothing is logged
 	Client *http.Client // for the webhooks; default: a client of its own. Without a Timeout it gets 10 s; redirects are never followed
 }
 
 // Alerts turns transitions into messages and sends them. It is safe for
 // concurrent use.
 type Alerts struct {
-	panelURL    string
+	statusURL   string
 	displayName func(id string) string
 	stats       func(id string) recloser.Stats
 	outlets     []*outlet
@@ -64,7 +64,7 @@ const recentMessages = 100
 // cannot be used says so in the log whenever it should send.
 func New(o Options) *Alerts {
 	a := &Alerts{
-		panelURL:    strings.TrimRight(o.PanelURL, "/"),
+		statusURL:   strings.TrimRight(o.PanelURL, "/"),
 		displayName: o.DisplayName,
 		stats:       o.Stats,
 		told:        map[string]told{},
@@ -75,7 +75,7 @@ func New(o Options) *Alerts {
 		a.displayName = func(id string) string { return id }
 	}
 	if o.Log == nil {
-		o.Log = slog.Default()
+		o.Log = slog.New(slog.DiscardHandler)
 	}
 	for _, t := range o.Teams {
 		log := o.Log.With("channel", t.Name)
@@ -94,7 +94,7 @@ func (a *Alerts) Start() {
 }
 
 // Stop sends what is queued while ctx lasts, then gives up on the rest, which
-// the log counts. Call it when no more transitions come.
+// it names in the log. Call it when no more transitions come.
 func (a *Alerts) Stop(ctx context.Context) {
 	a.stopOnce.Do(func() { close(a.stopping) })
 	done := make(chan struct{})
@@ -107,6 +107,9 @@ func (a *Alerts) Stop(ctx context.Context) {
 	case <-ctx.Done():
 	}
 	a.abandon()
+	for _, o := range a.outlets {
+		o.logUnsent()
+	}
 }
 
 // Listen takes a transition of a breaker: pass it to Subscribe. It never
@@ -149,8 +152,8 @@ func (a *Alerts) message(t recloser.Transition) (Message, bool) {
 	if o := stats.Override; o != nil && o.State == t.To {
 		m.Until = o.Until
 	}
-	if a.panelURL != "" {
-		m.Link = a.panelURL + "/#" + url.PathEscape(t.Name)
+	if a.statusURL != "" {
+		m.Link = a.statusURL + "/#" + url.PathEscape(t.Name)
 	}
 	a.recent = append(a.recent, m)
 	if n := len(a.recent) - recentMessages; n > 0 {

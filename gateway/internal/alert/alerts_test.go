@@ -205,25 +205,6 @@ func TestEveryReasonHasWords(t *testing.T) {
 	}
 }
 
-func TestSpell(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		-time.Second:             "0 ms",
-		800 * time.Millisecond:   "800 ms",
-		1500 * time.Millisecond:  "1.5 s",
-		5*time.Second + 1:        "5 s",
-		9999 * time.Millisecond:  "9.9 s",
-		59900 * time.Millisecond: "59 s",
-		time.Minute:              "1 min",
-		760 * time.Second:        "12 min 40 s",
-		125 * time.Minute:        "2 h 5 min",
-		50 * time.Hour:           "50 h",
-	} {
-		if got := spell(d); got != want {
-			t.Errorf("spell(%v) = %q, want %q", d, got, want)
-		}
-	}
-}
-
 func TestTidy(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain":                                 "plain",

@@ -113,7 +113,7 @@ func Card(m Message) ([]byte, error) {
 		FallbackText: m.Title(), Body: body,
 	}
 	if m.Link != "" {
-		c.Actions = []action{{Type: "Action.OpenUrl", Title: "See it in the panel", URL: m.Link}}
+		c.Actions = []action{{Type: "Action.OpenUrl", Title: "See it on the status page", URL: m.Link}}
 	}
 	return json.Marshal(envelope{Type: "message", Attachments: []attachment{
 		{ContentType: "application/vnd.microsoft.card.adaptive", Content: c},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/gateway/internal/plain"
 )
 
 // Message is one piece of news about a dependency. Each channel writes it in
@@ -17,7 +18,7 @@ type Message struct {
 	Before recloser.Transition // the news before this; the zero value if there was none
 	Until  time.Time           // the end of an operator's override; zero: none known
 	Spared uint64              // calls refused between Before and News
-	Link   string              // to the dependency in the panel; may be empty
+	Link   string              // to the dependency on the status page; may be empty
 }
 
 // Fact is one line of a message.
@@ -114,7 +115,7 @@ func (m Message) Facts(at Moments) []Fact {
 		add("Since", moment(n.At))
 		began(n)
 		add("Callers get", "an answer at once: 503 and when to come back; asks go on without it")
-		add("Next trial", fmt.Sprintf("%s, after %s: one real call, by itself", at.Time(n.At.Add(n.OpenFor)), spell(n.OpenFor)))
+		add("Next trial", fmt.Sprintf("%s, after %s: one real call, by itself", at.Time(n.At.Add(n.OpenFor)), plain.Span(n.OpenFor)))
 	case recloser.Isolated, recloser.HeldClosed:
 		add("Since", moment(n.At))
 		began(n)
@@ -133,7 +134,7 @@ func (m Message) Facts(at Moments) []Fact {
 		if m.Before.To == recloser.HeldClosed {
 			lasted = "Was held"
 		}
-		add(lasted, fmt.Sprintf("%s, from %s to %s", spell(n.At.Sub(m.Before.At)), moment(m.Before.At), at.Time(n.At)))
+		add(lasted, fmt.Sprintf("%s, from %s to %s", plain.Span(n.At.Sub(m.Before.At)), moment(m.Before.At), at.Time(n.At)))
 		began(m.Before)
 		add("Now", why(n))
 		acted(n)
@@ -157,7 +158,7 @@ func why(t recloser.Transition) string {
 	case recloser.ReasonRun:
 		return fmt.Sprintf("%d bad calls in a row; of the last %d calls: %d good, %s", c.Run, c.Judged(), c.Good, bad(c))
 	case recloser.ReasonToldToWait:
-		return fmt.Sprintf("it asked not to be called for %s", spell(t.OpenFor))
+		return fmt.Sprintf("it asked not to be called for %s", plain.Span(t.OpenFor))
 	case recloser.ReasonTrialFailed:
 		return "a trial call was bad"
 	case recloser.ReasonTrialsGood:

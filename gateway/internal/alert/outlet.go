@@ -118,8 +118,19 @@ func (o *outlet) run(ctx context.Context, stopping <-chan struct{}) {
 		}
 	}
 	o.logDropped(ctx)
-	if n := o.len(); n > 0 {
-		o.log.ErrorContext(ctx, "alerts not sent: shut down", "count", n)
+}
+
+// logUnsent is not done by run, which may still hang in a send: who stops does
+// not wait for it.
+func (o *outlet) logUnsent() {
+	o.mu.Lock()
+	var ids []string
+	for _, q := range o.queue {
+		ids = append(ids, q.ID)
+	}
+	o.mu.Unlock()
+	if len(ids) > 0 {
+		o.log.Error("alerts not sent: shut down", "count", len(ids), "dependencies", ids)
 	}
 }
 

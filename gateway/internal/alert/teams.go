@@ -7,14 +7,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/recloser-go/recloser/gateway/internal/config"
+	"github.com/recloser-go/recloser/httpbreaker"
 )
 
 // sendTimeout bounds one try, to the end of the answer.
@@ -51,9 +50,7 @@ func usable(u *url.URL) bool {
 	if u.Hostname() == "" {
 		return false
 	}
-	ip, err := netip.ParseAddr(u.Hostname())
-	loopback := u.Hostname() == "localhost" || err == nil && ip.IsLoopback()
-	return u.Scheme == "https" || u.Scheme == "http" && loopback
+	return u.Scheme == "https" || u.Scheme == "http" && config.IsLoopback(u.Hostname())
 }
 
 // String names the channel and keeps its URL back.
@@ -83,7 +80,7 @@ func (t *teams) Send(ctx context.Context, m Message) error {
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<10))
 
 	status := fmt.Sprintf("answered %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
-	wait := retryAfter(resp.Header.Get("Retry-After"), time.Now())
+	wait, _ := httpbreaker.RetryAfter(resp.Header, time.Now())
 	switch code := resp.StatusCode; {
 	case code == http.StatusOK && bytes.Contains(text, []byte("HTTP error")):
 		// Older webhooks wrap Teams' own refusal in a 200; a good one says "1".
@@ -106,32 +103,38 @@ func (t *teams) mask(err error) string {
 		err = ue.Err
 	}
 	u := t.url()
-	secrets := []string{u.String(), u.RequestURI(), u.Path, u.EscapedPath(), u.RawQuery}
+	secrets := []string{u.RequestURI(), u.Path}
 	for _, values := range u.Query() {
-		for _, v := range values {
-			secrets = append(secrets, v, url.QueryEscape(v))
-		}
+		secrets = append(secrets, values...)
 	}
-	if password, ok := u.User.Password(); ok {
-		secrets = append(secrets, password)
+	if u.User != nil {
+		secrets = append(secrets, u.User.String())
 	}
-	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
-	text := err.Error()
-	for _, s := range secrets {
-		if len(s) > 3 { // "1.0" or "/" is no secret, and hiding it would spoil the text
-			text = strings.ReplaceAll(text, s, "***")
-		}
-	}
-	return text
+	return without(err.Error(), secrets)
 }
 
-// retryAfter reads seconds or a date; 0 if there is neither.
-func retryAfter(header string, now time.Time) time.Duration {
-	if s, err := strconv.ParseUint(header, 10, 31); err == nil {
-		return time.Duration(s) * time.Second
+// shortest is how long a part of a secret is that gives it away. What is shorter
+// is no use to anybody, and hiding it would spoil the text.
+const shortest = 8
+
+// without replaces every part of a secret: an echo may begin or end anywhere.
+func without(text string, secrets []string) string {
+	var out strings.Builder
+	for text != "" {
+		hide := 0
+		for n := shortest; n <= len(text); n++ {
+			if !slices.ContainsFunc(secrets, func(s string) bool { return strings.Contains(s, text[:n]) }) {
+				break
+			}
+			hide = n
+		}
+		if hide > 0 {
+			out.WriteString("***")
+			text = text[hide:]
+			continue
+		}
+		out.WriteByte(text[0])
+		text = text[1:]
 	}
-	if t, err := http.ParseTime(header); err == nil {
-		return max(0, t.Sub(now))
-	}
-	return 0
+	return out.String()
 }

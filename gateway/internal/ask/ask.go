@@ -43,9 +43,7 @@ func (a *Asker) Handler(route config.Route) http.Handler {
 			return
 		}
 		result := a.ask(r.Context(), q, a.deps.Group(route.Ask.Group))
-		if r.Context().Err() == nil {
-			result.write(w)
-		}
+		result.write(w) // even if the client is gone: one that has only stopped sending still reads
 	})
 }
 
@@ -94,7 +92,7 @@ func (a *Asker) ask(client context.Context, q *question, deps []*dependency.Depe
 		if c != nil {
 			members[i].Result = left
 			members[i].LatencyMS = time.Since(start).Milliseconds()
-			c.leave(left == TimedOut)
+			c.leave()
 		}
 	}
 	return newResult(answer, members)

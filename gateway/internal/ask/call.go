@@ -75,15 +75,15 @@ func (c *call) ask(q *question) (Member, error) {
 	return q.judge(c.dep, resp, answer.body), nil
 }
 
-// leave is called when the ask is over and the call still runs. Unless the
-// ask's time was up, it runs on until the slow rule has judged it; a trial runs
-// on in any case, until it has its verdict.
-func (c *call) leave(timedOut bool) {
+// leave is called when the ask is over and the call still runs. It runs on until
+// the slow rule has judged it, a trial until it has its verdict: else a hang that
+// only asks see would never be noticed.
+func (c *call) leave() {
 	if c.permit.Trial() {
 		return
 	}
 	unseen := min(c.limit()+c.limit()/8, mostUnseen) // an eighth is the longest slice of the slow rule
-	if rest := unseen - time.Since(c.start); rest > 0 && !timedOut {
+	if rest := unseen - time.Since(c.start); rest > 0 {
 		time.AfterFunc(rest, c.cut)
 		return
 	}
@@ -122,8 +122,8 @@ type wholeAnswer struct {
 
 func (a *wholeAnswer) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := a.base.RoundTrip(req)
-	if err != nil {
-		return nil, err
+	if err != nil || resp.StatusCode == http.StatusSwitchingProtocols { // nobody has asked for that: httpbreaker closes it
+		return resp, err
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))

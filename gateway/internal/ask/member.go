@@ -13,6 +13,7 @@ import (
 
 	"github.com/recloser-go/recloser"
 	"github.com/recloser-go/recloser/gateway/internal/dependency"
+	"github.com/recloser-go/recloser/httpbreaker"
 )
 
 func newMember(dep *dependency.Dependency, o Outcome) Member {
@@ -27,6 +28,7 @@ func silent(dep *dependency.Dependency, err error) Member {
 	var (
 		open    *recloser.OpenError
 		timeout net.Error
+		short   *httpbreaker.ShortageError
 	)
 	switch {
 	case errors.As(err, &open):
@@ -35,14 +37,16 @@ func silent(dep *dependency.Dependency, err error) Member {
 			m.Result, m.Reason = Released, open.State.Effect()
 		}
 		m.RetryAfterMS = open.RetryAfter().Milliseconds()
+	case errors.As(err, &short):
+		m.Reason = "the gateway is short of sockets"
 	case errors.As(err, &timeout) && timeout.Timeout():
 		m.Result, m.Reason = TimedOut, ""
 	}
 	return m
 }
 
-// judge asks the rule's condition about a response. A response that is the
-// breaker's idea of a failure is no answer, whatever the condition might say.
+// judge asks the rule's condition about a response. That a server failed or is
+// too busy is no answer, whatever the condition might say.
 func (q *question) judge(dep *dependency.Dependency, resp *http.Response, body []byte) Member {
 	m := newMember(dep, Failed)
 	m.Status = resp.StatusCode

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/recloser-go/recloser/gateway/internal/config"
+	"github.com/recloser-go/recloser/gateway/internal/forwarded"
 )
 
 // question is what every member is asked.
@@ -47,19 +48,19 @@ func header(in *http.Request) http.Header {
 		}
 	}
 	for name := range out.Header {
-		if strings.HasPrefix(name, "X-Forwarded-") {
+		if strings.HasPrefix(name, "If-") { // about an answer of ours, which is no member's
 			out.Header.Del(name)
 		}
 	}
 	for _, name := range []string{
 		"Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization",
-		"Te", "Trailer", "Transfer-Encoding", "Upgrade",
+		"Te", "Trailer", "Transfer-Encoding", "Upgrade", "Http2-Settings",
 		"Accept-Encoding", "Expect", "Content-Length", // we read the bodies, all at once
-		"Forwarded", "X-Real-Ip",
+		"Range", // half an answer cannot be judged
 	} {
 		out.Header.Del(name)
 	}
-	(&httputil.ProxyRequest{In: in, Out: out}).SetXForwarded()
+	forwarded.From(&httputil.ProxyRequest{In: in, Out: out})
 	if _, ok := out.Header["User-Agent"]; !ok {
 		out.Header.Set("User-Agent", "") // else net/http adds its own
 	}

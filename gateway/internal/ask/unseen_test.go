@@ -78,23 +78,33 @@ func TestOurCutExtendsNoRun(t *testing.T) {
 	})
 }
 
-func TestTheAsksTimeoutIsOurDeadline(t *testing.T) {
+func TestTheRestRunsOnAfterTheAsksTimeoutToo(t *testing.T) {
 	tests := []struct {
 		name            string
 		slow, timeout   time.Duration
+		gone            time.Duration // when the call is cut off
 		failed, ignored uint64
 	}{
-		{"past the limit", 800 * ms, 1500 * ms, 1, 0},
-		{"at the limit", 1500 * ms, 1500 * ms, 1, 0},
-		{"within the limit", 2 * time.Second, 1500 * ms, 0, 1},
-		{"no limit, over a second", recloser.Off, 1500 * ms, 1, 0},
-		{"no limit, under a second", recloser.Off, 900 * ms, 0, 1},
+		{"past the limit", 800 * ms, 1500 * ms, 1500 * ms, 1, 0},
+		{"at the limit", 1500 * ms, 1500 * ms, 1687 * ms, 1, 0},
+		{"within the limit", 2 * time.Second, 1500 * ms, 2250 * ms, 1, 0},
+		{"within a limit over three seconds", 4 * time.Second, 1500 * ms, 3 * time.Second, 0, 1},
+		{"no limit, over a second", recloser.Off, 1500 * ms, 1500 * ms, 1, 0},
+		{"no limit, under a second", recloser.Off, 900 * ms, 1125 * ms, 1, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBench(t, hotels(gatewaytest.No(), gatewaytest.Hang()), slowCall(tt.slow), timeout(tt.timeout))
+				b.deps[1].AttemptTimeout, b.deps[1].Timeout = time.Minute, time.Minute
 				b.ask().want(t, 503, ask.Unknown, "no timeout", tt.timeout)
+				if tt.gone > tt.timeout {
+					pause(tt.gone - tt.timeout - ms)
+					if n := b.hotels[1].Running(); n != 1 {
+						t.Fatalf("%d calls run before %s, want 1", n, tt.gone)
+					}
+					pause(2 * ms)
+				}
 				synctest.Wait()
 				s := b.stats(1)
 				if s.Window.Bad() != tt.failed || s.Ignored != tt.ignored || s.InFlight != 0 || b.hotels[1].Running() != 0 {
@@ -172,26 +182,31 @@ func TestClientHangsUp(t *testing.T) {
 }
 
 func TestG35_HangIsCutOff(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var connections atomic.Int64
-		b := newBench(t, hotels(after(30*ms, gatewaytest.No()), gatewaytest.Hang()), timeout(2*time.Second))
-		client := b.deps[0].Transport.(*http.Transport)
-		dial := client.DialContext
-		client.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
-			connections.Add(1)
-			return dial(ctx, network, addr)
+	for name, limit := range map[string]time.Duration{"asks as long as slow_call": 2 * time.Second, "asks shorter than slow_call": 1500 * ms} {
+		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { hangIsCutOff(t, limit) }) })
+	}
+}
+
+func hangIsCutOff(t *testing.T, limit time.Duration) {
+	t.Helper()
+	var connections atomic.Int64
+	b := newBench(t, hotels(after(30*ms, gatewaytest.No()), gatewaytest.Hang()), timeout(limit))
+	client := b.deps[0].Transport.(*http.Transport)
+	dial := client.DialContext
+	client.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		connections.Add(1)
+		return dial(ctx, network, addr)
+	}
+	start := time.Now()
+	for b.stats(1).State == recloser.Closed {
+		if time.Since(start) > 30*time.Second {
+			t.Fatalf("not cut off in 30 s: %s", b.deps[1].Breaker.Explain())
 		}
-		start := time.Now()
-		for b.stats(1).State == recloser.Closed {
-			if time.Since(start) > 30*time.Second {
-				t.Fatalf("not cut off in 30 s: %s", b.deps[1].Breaker.Explain())
-			}
-			go b.ask()
-			pause(time.Second)
-		}
-		if n := connections.Load(); n != 1 {
-			t.Errorf("%d connections to the healthy member, want 1", n)
-		}
-		pause(5 * time.Second)
-	})
+		go b.ask()
+		pause(time.Second)
+	}
+	if n := connections.Load(); n != 1 {
+		t.Errorf("%d connections to the healthy member, want 1", n)
+	}
+	pause(5 * time.Second)
 }

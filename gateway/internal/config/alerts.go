@@ -1,10 +1,13 @@
 package config
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
@@ -28,7 +31,7 @@ func (r *reader) readAlerts(n ast.Node) Alerts {
 				r.fault(item, "add url: with the address of the workflow", "the channel has no url")
 			}
 			if names[t.Name] {
-				r.fault(item, "give each channel a name: of its own", "two channels are named %q", t.Name)
+				r.fault(item, "give each channel a name: of its own", "another channel has this name already")
 			}
 			names[t.Name] = true
 			a.Teams = append(a.Teams, t)
@@ -39,7 +42,6 @@ func (r *reader) readAlerts(n ast.Node) Alerts {
 
 // webhook reads the url of a webhook, which holds a key: no message may show it.
 func (r *reader) webhook(n ast.Node) Secret {
-	r.hide(n)
 	s, ok := r.secretText(n)
 	if !ok {
 		return ""
@@ -53,23 +55,11 @@ func (r *reader) webhook(n ast.Node) Secret {
 		return ""
 	}
 	u, err := url.Parse(s)
-	if err != nil || u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(u.Hostname())) {
+	if err != nil || u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || !IsLoopback(u.Hostname())) {
 		r.fault(n, "copy it from the workflow: it begins with https://", "this is not the url of a webhook")
 		return ""
 	}
 	return Secret(s)
-}
-
-// hide keeps the lines of a node out of messages.
-func (r *reader) hide(n ast.Node) {
-	first := at(n).line
-	last := first + strings.Count(n.GetToken().Origin, "\n")
-	if l, ok := n.(*ast.LiteralNode); ok {
-		last += strings.Count(l.Value.GetToken().Origin, "\n")
-	}
-	for line := first; line <= last; line++ {
-		r.secret[line] = true
-	}
 }
 
 func (r *reader) fromFile(n ast.Node, path string) (string, bool) {
@@ -78,11 +68,17 @@ func (r *reader) fromFile(n ast.Node, path string) (string, bool) {
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		r.fault(n, "create it, correct the path, or remove this channel", "the file with the url cannot be read: %v", err)
+		if e, ok := errors.AsType[*fs.PathError](err); ok {
+			err = e.Err // without the path: what is written here may be the url itself
+		}
+		r.fault(n, "create it, correct the path, which is seen from the folder of this file, or remove this channel",
+			"the file with the url cannot be read: %v", err)
 		return "", false
 	}
 	return strings.TrimSpace(string(data)), true
 }
+
+var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // fromEnvironment replaces each ${NAME}. os.Expand would also take $NAME, which
 // a url may contain, and would make nothing of a variable that is not set.
@@ -99,13 +95,17 @@ func (r *reader) fromEnvironment(n ast.Node, s string) (string, bool) {
 			r.fault(n, "write ${NAME}", "a ${ is not closed")
 			return "", false
 		}
+		if !variable.MatchString(name) {
+			r.fault(n, "write ${NAME}, with letters, digits and _", "what stands in ${} is not the name of a variable")
+			return "", false
+		}
 		value, set := os.LookupEnv(name)
 		if !set {
-			r.fault(n, "set it, or remove this channel", "the environment variable %s is not set", name)
+			r.note(at(n), "set it, or remove this channel", "the environment variable "+name+" is not set")
 			return "", false
 		}
 		if value == "" {
-			r.fault(n, "give it the url of the workflow, or remove this channel", "the environment variable %s is set, but empty", name)
+			r.note(at(n), "give it the url of the workflow, or remove this channel", "the environment variable "+name+" is set, but empty")
 			return "", false
 		}
 		out.WriteString(value)

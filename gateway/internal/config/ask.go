@@ -17,7 +17,7 @@ import (
 )
 
 func (r *routeReader) ask(n ast.Node) *Ask {
-	a := &Ask{Group: everyone, Decide: FirstYes, Timeout: r.defaults.timeout}
+	a := &Ask{Group: Everyone, Decide: FirstYes, Timeout: r.defaults.timeout}
 	before := len(r.faults)
 	var accept, decide, timeout ast.Node
 	r.mapping(n, fields{

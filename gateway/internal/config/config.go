@@ -40,8 +40,8 @@ type Dependency struct {
 	Settings       recloser.Config // of the breaker, validated; defaults of the gateway (slow_call 2 s, cancel_on_trip) filled in
 }
 
-// Route says what happens to requests for a path. Exactly one of Dependency,
-// Proxy and Ask decides: see Kind.
+// Route says what happens to requests for a path: with Ask a group is asked,
+// else one dependency is called, which Dependency or the path names.
 type Route struct {
 	Path          string // "/hotels/{dependency}/*", or an exact path
 	Dependency    string // proxy everything to this one; "" if the path has {dependency} or the route asks
@@ -59,9 +59,12 @@ const (
 	Quorum   Decide = "quorum"
 )
 
+// Everyone is the group that all dependencies belong to.
+const Everyone = "*"
+
 // Ask sends one request to every member of a group.
 type Ask struct {
-	Group     string      // "*" is all dependencies
+	Group     string      // Everyone is all dependencies
 	Accept    string      // the expression as written
 	Condition *vm.Program // Accept as made by Compile, which says what to run it with
 	Decide    Decide

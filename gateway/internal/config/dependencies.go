@@ -2,7 +2,11 @@ package config
 
 import (
 	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/goccy/go-yaml/ast"
@@ -87,13 +91,15 @@ func andMore(first string, more int) string {
 	return fmt.Sprintf("%s and %d more", first, more)
 }
 
+var dependencyID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
 func (r *reader) readDependency(e entry, d defaults) Dependency {
 	dep := Dependency{
 		ID: e.name, Name: e.name,
 		Timeout: d.timeout, AttemptTimeout: d.attemptTimeout,
 		Settings: d.breaker.settings,
 	}
-	if !regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`).MatchString(e.name) {
+	if !dependencyID.MatchString(e.name) {
 		r.fault(e.key, "use up to 64 letters, digits, '.', '_' and '-', beginning with a letter or digit; name: can be anything",
 			"%q cannot be the id of a dependency", e.name)
 	}
@@ -105,7 +111,7 @@ func (r *reader) readDependency(e entry, d defaults) Dependency {
 	r.timed(e.value, &dep.Timeout, &dep.AttemptTimeout, fields{
 		"url": func(n ast.Node) {
 			hasURL = true
-			dep.URL, _ = r.httpURL(n)
+			dep.URL = r.baseURL(n)
 		},
 		"name":    r.setText(&dep.Name),
 		"group":   r.setText(&dep.Group),
@@ -114,6 +120,48 @@ func (r *reader) readDependency(e entry, d defaults) Dependency {
 	if _, ok := e.value.(ast.MapNode); ok && !hasURL {
 		r.fault(e.key, "add url: with its address", "dependency %q has no url", e.name)
 	}
-	dep.Settings.Name = dep.ID
 	return dep
+}
+
+// baseURL reads where a dependency is. One at an address of the gateway itself
+// would have it call itself for ever.
+func (r *reader) baseURL(n ast.Node) *url.URL {
+	u, ok := r.httpURL(n)
+	if !ok {
+		return nil
+	}
+	port := u.Port()
+	switch {
+	case port != "":
+	case u.Scheme == "https":
+		port = "443"
+	default:
+		port = "80"
+	}
+	for _, own := range r.own {
+		host, ownPort, err := net.SplitHostPort(own.address)
+		if err == nil && port == ownPort && sameMachine(host, u.Hostname()) {
+			r.fault(n, "write where the dependency itself is", "%s is the gateway's own %s address %s, so it would call itself for ever", u.Redacted(), own.setting, own.address)
+			return nil
+		}
+	}
+	return u
+}
+
+// sameMachine reports whether a call of host reaches who listens on listen.
+// Other names and addresses of this machine are not known.
+func sameMachine(listen, host string) bool {
+	a, aErr := netip.ParseAddr(listen)
+	b, bErr := netip.ParseAddr(host)
+	everywhere := listen == "" || aErr == nil && a.IsUnspecified()
+	here := bErr == nil && b.IsUnspecified() // which, called, is a loopback address
+	switch {
+	case everywhere && (here || IsLoopback(host)), here && IsLoopback(listen):
+		return true
+	case aErr == nil && bErr == nil:
+		return a.Unmap() == b.Unmap()
+	case IsLoopback(listen) && IsLoopback(host): // one of them is localhost
+		return true
+	}
+	return strings.EqualFold(listen, host)
 }

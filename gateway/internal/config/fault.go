@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Fault is one thing that is wrong with a file.
@@ -25,9 +26,12 @@ func (f Fault) Error() string {
 	return s
 }
 
-// Detail returns Error and below it the line with a caret under the column.
+// maxPicture is how many characters of a line can be looked at.
+const maxPicture = 300
+
+// Detail returns Error and, unless it is too long, below it the line with a caret under the column.
 func (f Fault) Detail() string {
-	if strings.TrimSpace(f.Source) == "" {
+	if strings.TrimSpace(f.Source) == "" || utf8.RuneCountInString(f.Source) > maxPicture {
 		return f.Error()
 	}
 	before := []rune(f.Source)
@@ -44,16 +48,24 @@ func (f Fault) Detail() string {
 // Errors is everything that is wrong with a file, in the order of its lines.
 type Errors []Fault
 
-// Error returns one line for each fault.
+// maxShown is how many faults are told: more are hardly read at once.
+const maxShown = 50
+
+// Error returns one line for each of the first 50 faults, and says how many
+// more there are.
 func (e Errors) Error() string { return e.join(Fault.Error) }
 
 // Detail is Error with the lines of the file, for people at a terminal.
 func (e Errors) Detail() string { return e.join(Fault.Detail) }
 
 func (e Errors) join(write func(Fault) string) string {
-	lines := make([]string, len(e))
-	for i, f := range e {
+	shown := min(len(e), maxShown)
+	lines := make([]string, shown)
+	for i, f := range e[:shown] {
 		lines[i] = write(f)
+	}
+	if more := len(e) - shown; more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -1,8 +1,10 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"os"
@@ -11,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 )
 
@@ -23,7 +26,7 @@ const (
 // Load reads and checks a file. What is wrong with its content is returned as
 // Errors, all of it at once.
 func Load(path string) (*Config, error) {
-	data, err := os.ReadFile(path)
+	data, err := readFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("there is no config file %s: correct the path, or write one as README.md shows", path)
 	}
@@ -33,11 +36,28 @@ func Load(path string) (*Config, error) {
 	return Parse(path, data)
 }
 
+// readFile reads no more than shows that a file is too large.
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxSize+1))
+}
+
 // Parse checks the content of a file; name is for messages, and for what the
 // content says relative to itself. The error is of type Errors.
 func Parse(name string, data []byte) (*Config, error) {
+	if len(data) > maxSize {
+		line := 1 + bytes.Count(data[:maxSize], []byte{'\n'})
+		return nil, Errors{{
+			File: name, Line: line, Column: 1,
+			What: "the file is longer than 1 MiB, which ends in this line", Do: "write it without what is no setting",
+		}}
+	}
 	text := strings.TrimPrefix(string(data), "\ufeff")
-	r := &reader{file: name, lines: splitLines(text), secret: make(map[int]bool)}
+	r := &reader{file: name, lines: splitLines(text), secret: make(map[int]bool), widths: make(map[int]int)}
 	c := &Config{
 		File:   name,
 		Listen: defaultListen,
@@ -78,7 +98,14 @@ func (r *reader) parse(text string) ast.Node {
 		}
 		return nil
 	}
-	file, err := parser.ParseBytes([]byte(text), 0, parser.AllowDuplicateMapKey()) // entries finds them all
+	tokens := lexer.Tokenize(text)
+	r.hideCredentials(tokens)
+	if t, why := tooMuch(tokens); t != nil {
+		r.hideUnread()
+		r.note(position{t.Position.Line, t.Position.Column}, "write less", why)
+		return nil
+	}
+	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey()) // entries finds them all
 	if err != nil {
 		r.syntax(err)
 		return nil
@@ -88,6 +115,7 @@ func (r *reader) parse(text string) ast.Node {
 		switch {
 		case doc.Body == nil:
 		case body != nil:
+			r.hideUnread()
 			r.fault(doc.Body, "remove the line with ---", "a second document begins here")
 		default:
 			body = doc.Body
@@ -106,6 +134,7 @@ func (r *reader) read(body ast.Node, c *Config) {
 	section := func(name string) func(ast.Node) {
 		return func(n ast.Node) { sections[name] = n }
 	}
+	r.hideAlerts(body)
 	var listen ast.Node
 	r.mapping(body, fields{
 		"listen": func(n ast.Node) {
@@ -130,6 +159,7 @@ func (r *reader) read(body ast.Node, c *Config) {
 	if _, ok := body.(ast.MapNode); !ok {
 		return
 	}
+	r.own = []ownAddress{{"listen", c.Listen}, {"admin.listen", c.Admin.Listen}}
 	d := r.readDefaults(sections["defaults"])
 	if n := sections["dependencies"]; n != nil {
 		c.Dependencies = r.readDependencies(n, d)
@@ -162,7 +192,7 @@ func (r *reader) readAdmin(n ast.Node, a *Admin) {
 				return
 			}
 			s, _ := r.text(n)
-			if !isLoopback(host) {
+			if !IsLoopback(host) {
 				_, port, _ := net.SplitHostPort(s)
 				r.fault(n, fmt.Sprintf("write %q", net.JoinHostPort("127.0.0.1", port)),
 					"admin.listen %q can be reached from other machines, and this version has no sign-in", s)

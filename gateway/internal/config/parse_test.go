@@ -47,13 +47,13 @@ func TestLoad(t *testing.T) {
 		{
 			ID: "hotel-1", Name: "Aurora Central", Group: "coast", URL: mustURL("https://api.hotel-1.example/v1"),
 			Timeout: 4 * time.Second, AttemptTimeout: 2500 * time.Millisecond,
-			Settings: recloser.Config{Name: "hotel-1", SlowCall: time.Second, FailureRate: 0.4, CancelOnTrip: true},
+			Settings: recloser.Config{SlowCall: time.Second, FailureRate: 0.4, CancelOnTrip: true},
 		},
 		{
 			ID: "hotel-2", Name: "hotel-2", Group: "coast", URL: mustURL("http://127.0.0.1:9002"),
 			Timeout: 2 * time.Second, AttemptTimeout: 2 * time.Second,
 			Settings: recloser.Config{
-				Name: "hotel-2", Window: 30 * time.Second, MinCalls: 5, FailureRate: recloser.Off, Consecutive: 3,
+				Window: 30 * time.Second, MinCalls: 5, FailureRate: recloser.Off, Consecutive: 3,
 				Spread: recloser.Off, SlowCall: recloser.Off, OpenFor: 2 * time.Second, MaxOpenFor: 5 * time.Second,
 				Jitter: recloser.Off, ResetAfter: 2 * time.Minute, Trials: 1, TrialTimeout: 20 * time.Second,
 				Ramp: recloser.Off, RetryAfterMax: recloser.Off,
@@ -62,7 +62,7 @@ func TestLoad(t *testing.T) {
 		{
 			ID: "hotel-3", Name: "hotel-3", URL: mustURL("https://hotel-3.example:8443"),
 			Timeout: 4 * time.Second, AttemptTimeout: 4 * time.Second,
-			Settings: recloser.Config{Name: "hotel-3", SlowCall: time.Second, FailureRate: 0.4, CancelOnTrip: true},
+			Settings: recloser.Config{SlowCall: time.Second, FailureRate: 0.4, CancelOnTrip: true},
 		},
 	}
 	if !reflect.DeepEqual(c.Dependencies, wantDependencies) {
@@ -110,7 +110,7 @@ func TestParseDefaults(t *testing.T) {
 	if d.Timeout != 5*time.Second || d.AttemptTimeout != 3*time.Second {
 		t.Errorf("timeouts %s %s", d.Timeout, d.AttemptTimeout)
 	}
-	if s := d.Settings; s.SlowCall != 2*time.Second || !s.CancelOnTrip || s.Name != "a" {
+	if s := d.Settings; s.SlowCall != 2*time.Second || !s.CancelOnTrip {
 		t.Errorf("settings %+v", s)
 	}
 	if a := c.Routes[0].Ask; a.Group != "*" || a.Decide != FirstYes || a.Timeout != 5*time.Second {

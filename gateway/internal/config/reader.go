@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml/ast"
 
@@ -19,7 +20,11 @@ type reader struct {
 	faults   Errors
 	warnings []string
 	secret   map[int]bool // lines that must not be shown
+	widths   map[int]int  // characters of lines that were counted
+	own      []ownAddress // of the gateway itself
 }
+
+type ownAddress struct{ setting, address string }
 
 // position of a character, both from 1.
 type position struct{ line, column int }
@@ -42,15 +47,33 @@ func (r *reader) fault(n ast.Node, do, what string, args ...any) {
 	r.faultAt(at(n), do, what, args...)
 }
 
+// faultAt is fault at a position. What was written there is not told if it may
+// be a secret; see hide.go.
 func (r *reader) faultAt(p position, do, what string, args ...any) {
-	// The parser puts some tokens behind the end of a line or of the file.
+	p = r.inFile(p)
+	r.note(p, do, fmt.Sprintf(what, r.shown(p.line, args)...))
+}
+
+// note is faultAt for words that hold nothing of the file.
+func (r *reader) note(p position, do, what string) {
+	p = r.inFile(p)
+	if strings.Contains(do, "@") { // it repeats what was written
+		do = ""
+	}
+	r.faults = append(r.faults, Fault{File: r.file, Line: p.line, Column: p.column, What: what, Do: do, Source: r.lines[p.line-1]})
+}
+
+// inFile moves a position into the file: the parser puts some tokens behind the
+// end of a line or of the file.
+func (r *reader) inFile(p position) position {
 	p.line = min(max(p.line, 1), len(r.lines))
-	source := r.lines[p.line-1]
-	p.column = min(max(p.column, 1), len([]rune(source))+1)
-	r.faults = append(r.faults, Fault{
-		File: r.file, Line: p.line, Column: p.column,
-		What: fmt.Sprintf(what, args...), Do: do, Source: source,
-	})
+	width, known := r.widths[p.line]
+	if !known { // counted once: a long line may have a fault in every word
+		width = utf8.RuneCountInString(r.lines[p.line-1])
+		r.widths[p.line] = width
+	}
+	p.column = min(max(p.column, 1), width+1)
+	return p
 }
 
 // warn notes what is allowed and hardly meant.
@@ -119,8 +142,10 @@ func (r *reader) mapping(n ast.Node, known fields) {
 		case ok:
 			read(e.value)
 		case comesLater(e.name):
+			r.hideURLs(e)
 			r.fault(e.key, "remove it", "this version does not have %q yet", e.name)
 		default:
+			r.hideURLs(e)
 			r.fault(e.key, suggest.DidYouMean(e.name, slices.Values(known.names())), "unknown key %q", e.name)
 		}
 	}

@@ -12,9 +12,6 @@ import (
 	"github.com/recloser-go/recloser/gateway/internal/suggest"
 )
 
-// everyone is the group that all dependencies belong to.
-const everyone = "*"
-
 // routeReader reads routes, which name dependencies and groups.
 type routeReader struct {
 	*reader
@@ -135,14 +132,14 @@ func (r *routeReader) ids() iter.Seq[string] {
 // members returns the dependencies of a group that exists.
 func (r *routeReader) members(group string) []Dependency {
 	return slices.DeleteFunc(slices.Clone(r.dependencies), func(d Dependency) bool {
-		return group != everyone && d.Group != group
+		return group != Everyone && d.Group != group
 	})
 }
 
 func (r *routeReader) group(n ast.Node) string {
 	s, ok := r.text(n)
 	if ok && len(r.members(s)) == 0 && len(r.dependencies) > 0 {
-		groups := map[string]bool{everyone: true}
+		groups := map[string]bool{Everyone: true}
 		for _, d := range r.dependencies {
 			if d.Group != "" {
 				groups[d.Group] = true

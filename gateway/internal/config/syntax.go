@@ -8,17 +8,14 @@ import (
 	yaml "github.com/goccy/go-yaml"
 )
 
+var tabbed = regexp.MustCompile(`^ *\t`)
+
 // syntax notes why the file is not YAML, in plain words.
 func (r *reader) syntax(err error) {
-	// What is not read cannot be known to be no secret.
-	for i, line := range r.lines {
-		if strings.Contains(line, "://") {
-			r.secret[i+1] = true
-		}
-	}
+	r.hideUnread()
 	found := false
 	for i, line := range r.lines {
-		if indent := regexp.MustCompile(`^ *\t`).FindString(line); indent != "" {
+		if indent := tabbed.FindString(line); indent != "" {
 			found = true
 			r.faultAt(position{i + 1, len(indent)}, "indent with spaces", "a tab in the indentation")
 		}
@@ -28,12 +25,12 @@ func (r *reader) syntax(err error) {
 	}
 	e, ok := errors.AsType[*yaml.SyntaxError](err)
 	if !ok || e.Token == nil {
-		r.faultAt(position{1, 1}, "", "the file is not YAML: %v", err)
+		r.faultAt(position{1, 1}, "", "the file is not YAML")
 		return
 	}
 	p := position{e.Token.Position.Line, e.Token.Position.Column}
 	what, do := plain(e.Message)
-	r.faultAt(p, do, "%s", what)
+	r.note(p, do, what)
 }
 
 // plain says in a user's words what the parser says in its own.
@@ -57,5 +54,5 @@ func plain(message string) (what, do string) {
 			return m.what, m.do
 		}
 	}
-	return "the file is not YAML: " + message, ""
+	return "the file is not YAML", "" // the message may quote it
 }

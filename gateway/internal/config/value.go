@@ -40,16 +40,20 @@ func (r *reader) duration(n ast.Node) (time.Duration, bool) {
 	return 0, false
 }
 
+var numberAndWord = regexp.MustCompile(`^(\d+(?:\.\d+)?)\s*([\pL]*)\.?$`)
+
 // durationHint turns what people write for a duration into what is read.
 func durationHint(s string) string {
 	const general = "write a number and a unit, such as 5s, 300ms or 1h30m"
-	m := regexp.MustCompile(`^(\d+(?:\.\d+)?)\s*([\pL]*)\.?$`).FindStringSubmatch(strings.TrimSpace(s))
+	m := numberAndWord.FindStringSubmatch(strings.TrimSpace(s))
 	if m == nil {
 		return general
 	}
 	number, word := m[1], strings.ToLower(m[2])
 	switch {
 	case word != "":
+	case len(number) > 9:
+		return general
 	case len(number) >= 3 && !strings.Contains(number, "."): // milliseconds, more likely than not
 		return fmt.Sprintf("write a unit, such as %sms or %ss", number, number)
 	default:
@@ -66,7 +70,11 @@ func durationHint(s string) string {
 	}
 	for _, w := range words {
 		if slices.Contains(w.names, word) {
-			return fmt.Sprintf("write %s%s", number, w.unit)
+			meant := number + w.unit
+			if _, err := time.ParseDuration(meant); err != nil {
+				return "it is longer than can be counted: write less than 2562047h"
+			}
+			return "write " + meant
 		}
 	}
 	if days, err := strconv.Atoi(number); err == nil && days <= 366 && slices.Contains([]string{"d", "day", "days"}, word) {
@@ -110,7 +118,7 @@ func (r *reader) setText(to *string) func(ast.Node) {
 		switch {
 		case !ok:
 		case strings.TrimSpace(s) == "" || strings.ContainsFunc(s, func(c rune) bool { return c < ' ' }):
-			r.fault(n, "write a text of one line", "%q is not a text that can be shown", s)
+			r.fault(n, "write a text of one line", "the text is empty or has control characters")
 		default:
 			*to = s
 		}
@@ -124,13 +132,12 @@ func (r *reader) httpURL(n ast.Node) (*url.URL, bool) {
 		return nil, false
 	}
 	u, err := url.Parse(s)
-	if err == nil && u.User != nil {
-		r.secret[at(n).line] = true
-		r.fault(n, "remove the user and password", "credentials in a url are not sent")
-		return nil, false
-	}
 	scheme, _, hasScheme := strings.Cut(s, "://")
 	switch {
+	// A password may be what keeps a url from being one, so whatever has an @ and
+	// cannot be read is taken for a url with one.
+	case strings.Contains(s, "@") && (err != nil || !hasScheme || u.User != nil || u.Hostname() == "" || u.Port() != "" && !validPort(u.Port(), 1)):
+		r.fault(n, "remove the user and password", "credentials in a url are not sent")
 	case !hasScheme:
 		r.fault(n, fmt.Sprintf("write it with its scheme, such as https://%s", s), "%q is not a url", s)
 	case scheme != "http" && scheme != "https":
@@ -184,7 +191,9 @@ func (r *reader) address(n ast.Node) (host string, ok bool) {
 	return "", false
 }
 
-func isLoopback(host string) bool {
+// IsLoopback reports whether a host, without a port, can only be this machine:
+// localhost or a loopback address, without brackets.
+func IsLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.IsLoopback()
+	return strings.EqualFold(host, "localhost") || err == nil && ip.Unmap().IsLoopback()
 }

@@ -8,9 +8,6 @@ import (
 	"github.com/recloser-go/recloser/gateway/internal/config"
 )
 
-// Everyone is the group that all dependencies belong to.
-const Everyone = "*"
-
 // List is a fixed set of dependencies in the order of the file. It is safe for
 // concurrent use; its slices are not to be changed.
 type List struct {
@@ -55,7 +52,7 @@ func (l *List) Get(id string) (*Dependency, bool) {
 
 // Group returns the members of a group, nil if it has none.
 func (l *List) Group(name string) []*Dependency {
-	if name == Everyone {
+	if name == config.Everyone {
 		return l.all
 	}
 	return l.group[name]

@@ -15,8 +15,9 @@ import (
 
 // Reasons besides those of a refusal, see recloser.RefusalReasons.
 const (
-	Failed  = "failed"  // the dependency could not be reached, or broke off
-	Timeout = "timeout" // it did not answer in time
+	Failed   = "failed"    // the dependency could not be reached, or broke off
+	Timeout  = "timeout"   // it did not answer in time
+	NoSocket = "no socket" // it was not called, for want of sockets here
 )
 
 // Problem is one answer that is not the one that was hoped for.
@@ -26,7 +27,7 @@ type Problem struct {
 	Detail     string `json:"detail,omitempty"`
 	Dependency string `json:"dependency,omitempty"`    // its ID
 	State      string `json:"state,omitempty"`         // of its breaker
-	Reason     string `json:"reason,omitempty"`        // Failed, Timeout or why it was refused
+	Reason     string `json:"reason,omitempty"`        // Failed, Timeout, NoSocket or why it was refused
 	RetryAfter int    `json:"retry_after_s,omitempty"` // whole seconds; 0: not known
 }
 
@@ -93,6 +94,17 @@ func Failure(dependency string, err error) Problem {
 		Detail:     dependency + " could not be reached or broke off",
 		Dependency: dependency,
 		Reason:     Failed,
+	}
+}
+
+// Shortage is the problem of a call that could not be made for want of sockets
+// on the gateway's own side.
+func Shortage(dependency string) Problem {
+	return Problem{
+		Status:     http.StatusServiceUnavailable,
+		Detail:     "the gateway is short of sockets: " + dependency + " was not called",
+		Dependency: dependency,
+		Reason:     NoSocket,
 	}
 }
 

@@ -1,6 +1,7 @@
 package proxy_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,6 +17,7 @@ import (
 	"github.com/recloser-go/recloser/gateway/gatewaytest"
 	"github.com/recloser-go/recloser/gateway/internal/config"
 	"github.com/recloser-go/recloser/gateway/internal/dependency"
+	"github.com/recloser-go/recloser/gateway/internal/forwarded"
 	"github.com/recloser-go/recloser/gateway/internal/problem"
 	"github.com/recloser-go/recloser/gateway/internal/proxy"
 )
@@ -25,7 +27,9 @@ import (
 type bench struct {
 	t       *testing.T
 	hotel   *gatewaytest.Dependency
+	dep     *dependency.Dependency
 	breaker *recloser.Breaker
+	log     *bytes.Buffer // from info upwards
 	client  *http.Client
 }
 
@@ -46,20 +50,21 @@ func newBench(t *testing.T, b gatewaytest.Behaviour, options ...option) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
+	log := &bytes.Buffer{}
 	network := gatewaytest.NewNetwork(t)
 	hotel := gatewaytest.NewDependency(b)
 	network.Serve("hotel-1.example", hotel)
 	network.Connect(deps)
-	network.Serve("gateway.example", routed(proxy.New(deps, slog.New(slog.DiscardHandler)).Handler(route)))
+	network.Serve("gateway.example", routed(proxy.New(deps, slog.New(slog.NewTextHandler(log, nil))).Handler(route)))
 	d, _ := deps.Get("hotel-1")
 	look(t, d.Breaker)
-	return &bench{t: t, hotel: hotel, breaker: d.Breaker, client: network.Client()}
+	return &bench{t: t, hotel: hotel, dep: d, breaker: d.Breaker, log: log, client: network.Client()}
 }
 
 // routed sets the path values of a request for /hotels/{dependency}/*.
 func routed(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		id, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.EscapedPath(), "/hotels/"), "/")
+		id, rest, _ := strings.Cut(strings.TrimPrefix(forwarded.Path(r.URL), "/hotels/"), "/")
 		r.SetPathValue("dependency", id)
 		r.SetPathValue("rest", rest)
 		h.ServeHTTP(w, r)

@@ -15,6 +15,7 @@ import (
 	"github.com/recloser-go/recloser"
 	"github.com/recloser-go/recloser/gateway/internal/config"
 	"github.com/recloser-go/recloser/gateway/internal/dependency"
+	"github.com/recloser-go/recloser/gateway/internal/forwarded"
 	"github.com/recloser-go/recloser/gateway/internal/problem"
 	"github.com/recloser-go/recloser/httpbreaker"
 )
@@ -57,12 +58,12 @@ func (p *Proxy) Handler(route config.Route) http.Handler {
 			// an error and breaks off. HTTP/2 is duplex anyway.
 			_ = http.NewResponseController(w).EnableFullDuplex()
 		}
-		p.to(dep, to, route.ReleaseOnTrip).ServeHTTP(w, r)
+		p.to(dep, to, route.ReleaseOnTrip, watchUpload(r)).ServeHTTP(w, r)
 	})
 }
 
 // to returns the handler for one request.
-func (p *Proxy) to(dep *dependency.Dependency, to *url.URL, release bool) http.Handler {
+func (p *Proxy) to(dep *dependency.Dependency, to *url.URL, release bool, body *upload) http.Handler {
 	rp := p.template
 	rp.Transport = &httpbreaker.Transport{
 		Base:       dep.Transport,
@@ -73,9 +74,16 @@ func (p *Proxy) to(dep *dependency.Dependency, to *url.URL, release bool) http.H
 	rp.Rewrite = func(pr *httputil.ProxyRequest) {
 		pr.Out.URL = to
 		pr.Out.Host = ""
-		forwarded(pr)
+		pr.Out.Trailer = pr.In.Trailer // the same map: the server fills it in when the body has ended
+		dropHTTP2Upgrade(pr.Out.Header)
+		forwarded.From(pr)
 	}
 	rp.ErrorHandler = func(w http.ResponseWriter, r *http.Request, err error) {
+		if r.ProtoMajor == 1 && !body.ended() {
+			// The server cannot use the connection again. Unsaid, the client would send
+			// its next request there.
+			w.Header().Set("Connection", "close")
+		}
 		p.fail(r.Context(), w, dep, err)
 	}
 	return &rp
@@ -86,7 +94,7 @@ func (p *Proxy) to(dep *dependency.Dependency, to *url.URL, release bool) http.H
 // "a/b", and "a%2Fb" too.
 func target(base *url.URL, rest, query string) (*url.URL, error) {
 	u := *base
-	u.RawPath = base.EscapedPath()
+	u.RawPath = forwarded.Path(base)
 	if rest != "" {
 		u.RawPath = strings.TrimSuffix(u.RawPath, "/") + "/" + rest
 	}
@@ -101,15 +109,18 @@ func target(base *url.URL, rest, query string) (*url.URL, error) {
 	return &u, nil
 }
 
-// forwarded says where the request comes from. Whatever the client has said
-// about that itself is dropped: it could have said anything.
-func forwarded(pr *httputil.ProxyRequest) {
-	for key := range pr.Out.Header {
-		if strings.HasPrefix(key, "X-Forwarded-") || key == "X-Real-Ip" {
-			pr.Out.Header.Del(key)
+// dropHTTP2Upgrade drops an offer to go on in HTTP/2. A connection that carries
+// many calls would be one call to the breaker. Other offers beside it are dropped
+// too: a server may always go on as it was.
+func dropHTTP2Upgrade(h http.Header) {
+	h.Del("Http2-Settings")
+	for offered := range strings.SplitSeq(h.Get("Upgrade"), ",") {
+		if strings.EqualFold(strings.TrimSpace(offered), "h2c") {
+			h.Del("Connection")
+			h.Del("Upgrade")
+			return
 		}
 	}
-	pr.SetXForwarded()
 }
 
 // clientGone is nginx's status for a request whose client did not wait for the
@@ -122,6 +133,7 @@ func (p *Proxy) fail(ctx context.Context, w http.ResponseWriter, dep *dependency
 		open    *recloser.OpenError
 		body    *httpbreaker.RequestBodyError
 		tooLong *http.MaxBytesError
+		short   *httpbreaker.ShortageError
 		answer  problem.Problem
 	)
 	switch {
@@ -134,6 +146,9 @@ func (p *Proxy) fail(ctx context.Context, w http.ResponseWriter, dep *dependency
 		answer = problem.Problem{Status: http.StatusRequestEntityTooLarge, Detail: "the request's body is too long"}
 	case errors.As(err, &body):
 		answer = problem.Problem{Status: http.StatusBadRequest, Detail: "the request's body could not be read to its end"}
+	case errors.As(err, &short):
+		answer = problem.Shortage(dep.ID)
+		p.log.WarnContext(ctx, "call could not be made: raise the limit of open files, or send fewer calls", "dependency", dep.ID, "error", err)
 	default:
 		answer = problem.Failure(dep.ID, err)
 		p.log.DebugContext(ctx, "call failed", "dependency", dep.ID, "status", answer.Status, "error", err)

@@ -22,6 +22,7 @@ func TestRequestReachesTheDependency(t *testing.T) {
 		{"http://hotel-1.example/v1/", "/hotels/hotel-1/", "/v1/"},
 		{"http://hotel-1.example/v1", "/hotels/hotel-1/a%2Fb//c%20d/", "/v1/a%2Fb//c%20d/"},
 		{"http://hotel-1.example/a%2Fb", "/hotels/hotel-1/c", "/a%2Fb/c"},
+		{"http://hotel-1.example/a%2Fb|c", "/hotels/hotel-1/c", "/a%2Fb%7Cc/c"},
 		{"http://hotel-1.example/v1?key=1", "/hotels/hotel-1/access?guest=7", "/v1/access?key=1&guest=7"},
 		{"http://hotel-1.example/v1", "/hotels/hotel-1/access?a=1;b=2&c=%zz", "/v1/access?a=1;b=2&c=%zz"},
 	}

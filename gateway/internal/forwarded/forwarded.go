@@ -1,0 +1,47 @@
+// Package forwarded holds what is true of every request that goes on to a
+// dependency, whichever way: its path is as its client wrote it, and its headers
+// say where it comes from.
+package forwarded
+
+import (
+	"fmt"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+)
+
+// From says where the request comes from. Whatever the client has said about
+// that itself is dropped: it could have said anything.
+func From(pr *httputil.ProxyRequest) {
+	for key := range pr.Out.Header {
+		if strings.HasPrefix(key, "X-Forwarded-") || key == "X-Real-Ip" || key == "Forwarded" {
+			pr.Out.Header.Del(key)
+		}
+	}
+	pr.SetXForwarded()
+}
+
+// Path returns a URL's path as it was written; only bytes that may not stand in
+// a path are escaped. URL.EscapedPath escapes all anew if there is one such
+// byte, which makes a "/" of every "%2F".
+func Path(u *url.URL) string {
+	if u.RawPath == "" {
+		return u.EscapedPath() // it was written so
+	}
+	var path strings.Builder
+	for i := range len(u.RawPath) {
+		if c := u.RawPath[i]; mayStandInPath(c) {
+			path.WriteByte(c)
+		} else {
+			fmt.Fprintf(&path, "%%%02X", c)
+		}
+	}
+	return path.String()
+}
+
+// mayStandInPath also allows brackets, as browsers and net/url do. A "%" always
+// begins an escape: net/url has seen to that.
+func mayStandInPath(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' ||
+		strings.IndexByte("-._~!$&'()*+,;=:@/[]%", c) >= 0
+}
