@@ -182,9 +182,11 @@ func (b *Breaker) admit(ctx context.Context, now int64, c *call) error {
 			b.look(now)
 			continue
 		}
-		p, ok := b.admitSome(p, now, c)
-		if ok {
-			return nil
+		if p.state != Open && p.state != Isolated {
+			var ok bool
+			if p, ok = b.admitSome(now, c); ok {
+				return nil
+			}
 		}
 		if b.hold.Load() != nil {
 			b.adrift.Add(1)
@@ -197,12 +199,9 @@ func (b *Breaker) admit(ctx context.Context, now int64, c *call) error {
 	}
 }
 
-// admitSome decides on a call that does not simply pass. The period may have
-// changed since it was read; then the new one decides, and is returned.
-func (b *Breaker) admitSome(p *period, now int64, c *call) (decided *period, ok bool) {
-	if p.state == Open || p.state == Isolated {
-		return p, false
-	}
+// admitSome decides on a call in a period that lets some in. It may be over by
+// now; then the new one decides. The period that did is returned.
+func (b *Breaker) admitSome(now int64, c *call) (p *period, ok bool) {
 	b.act(now, func(now int64) {
 		p = b.cur.Load()
 		switch r := p.ramp.Load(); {
