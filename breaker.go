@@ -95,10 +95,15 @@ func (b *Breaker) Do(ctx context.Context, fn func(context.Context) error) error 
 }
 
 // do runs a call that is admitted, but not plain: a trial, one in the slow start,
-// one that a trip releases.
+// or one that a trip releases.
 func (b *Breaker) do(ctx context.Context, c *call, fn func(context.Context) error) error {
-	if c.period.released != nil {
-		return b.doReleasable(ctx, c, fn)
+	callCtx := ctx
+	if released := c.period.released; released != nil {
+		derived, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		stop := context.AfterFunc(released, func() { cancel(context.Cause(released)) })
+		defer stop()
+		callCtx = derived
 	}
 	returned := false
 	defer func() {
@@ -106,31 +111,11 @@ func (b *Breaker) do(ctx context.Context, c *call, fn func(context.Context) erro
 			b.finish(c, b.now(), ending{outcome: Failure, err: errPanicked})
 		}
 	}()
-	err := fn(ctx)
-	returned = true
-	now := b.now()
-	b.finish(c, now, b.classify(ctx, c, now, err))
-	return err
-}
-
-// doReleasable is the rest of Do for calls that a trip cancels.
-func (b *Breaker) doReleasable(ctx context.Context, c *call, fn func(context.Context) error) (err error) {
-	callCtx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	released := c.period.released
-	stop := context.AfterFunc(released, func() { cancel(context.Cause(released)) })
-	defer stop()
-	returned := false
-	defer func() {
-		if !returned {
-			b.finish(c, b.now(), ending{outcome: Failure, err: errPanicked})
-		}
-	}()
-	err = fn(callCtx)
+	err := fn(callCtx)
 	returned = true
 	// Asked before the end is booked: that may trip the breaker, but releases others.
 	var refused *OpenError
-	if err != nil && ctx.Err() == nil {
+	if err != nil && callCtx != ctx && ctx.Err() == nil {
 		errors.As(context.Cause(callCtx), &refused)
 	}
 	now := b.now()
