@@ -25,8 +25,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 var errDown = errors.New("down")
 
-// C55
-func TestBeforeTheFirstCall(t *testing.T) {
+func TestC55_BeforeTheFirstCall(t *testing.T) {
 	c := collectorOf(newBreaker(t, recloser.Config{Name: "hotel-1"}))
 	want := `
 # HELP recloser_state 1 for the state the breaker is in, 0 for the others. closed: calls pass; open: cut off; half-open: on trial; isolated: cut off by hand; held-closed: passing by hand.
