@@ -34,7 +34,7 @@ func NewNetwork(tb testing.TB) *Network {
 func (n *Network) Serve(host string, h http.Handler) {
 	n.tb.Helper()
 	l := &listener{conns: make(chan net.Conn), closed: make(chan struct{})}
-	srv := &http.Server{Handler: h}
+	srv := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute}
 	n.mu.Lock()
 	n.hosts[net.JoinHostPort(host, "80")] = l
 	n.mu.Unlock()
