@@ -120,13 +120,13 @@ func headLines(v view, width int) []line {
 
 func footLine(v view, width int) line {
 	width -= 2 // the terminal writes ^C behind it
-	panel := line{{"panel  " + v.panel, dim}}
+	page := line{{"status  " + v.statusURL, dim}}
 	for _, text := range []string{"  Ctrl-C ends the demo", "  Ctrl-C ends it", "  Ctrl-C"} {
-		if hint := (line{{text, dim}}); panel.width()+hint.width() <= width {
-			return panel.right(hint, width)
+		if hint := (line{{text, dim}}); page.width()+hint.width() <= width {
+			return page.right(hint, width)
 		}
 	}
-	return panel
+	return page
 }
 
 // timeline is the script as a bar: thick as far as it has come, red where the

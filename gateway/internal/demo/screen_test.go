@@ -26,8 +26,8 @@ func duringOutage() view {
 	}
 	v := view{
 		now: now, script: DefaultScript(), clock: clock{time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)},
-		outage: outage{begun: true, from: 10 * time.Second},
-		panel:  "http://127.0.0.1:40123",
+		outage:    outage{begun: true, from: 10 * time.Second},
+		statusURL: "http://127.0.0.1:40123",
 	}
 	var calm []visit
 	for at := time.Duration(0); at < now; at += time.Second / scansPerSecond {
@@ -116,7 +116,7 @@ func golden(t *testing.T, name, got string) {
 // Every size gets a screen that fits, and where there is room for it both
 // lanes' numbers are on it, whole.
 func TestDrawFits(t *testing.T) {
-	before := view{script: DefaultScript(), panel: "http://127.0.0.1:40123"}
+	before := view{script: DefaultScript(), statusURL: "http://127.0.0.1:40123"}
 	before.with.hotels = []row{{mark: markWell, id: "hotel-3", status: "closed: passing"}}
 	before.without.hotels = before.with.hotels
 	after := duringOutage()

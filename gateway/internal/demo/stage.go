@@ -17,7 +17,7 @@ type stage struct {
 	clock   clock // set when the first guest comes
 	with    lane  // through the gateway
 	without lane  // straight to the hotels
-	gateway *guard
+	gateway *protected
 
 	mu     sync.Mutex
 	outage outage
@@ -37,7 +37,7 @@ func setUp(ctx context.Context, script Script) (s *stage, err error) {
 	if s.without.hotels, err = startHotels(ctx); err != nil {
 		return s, err
 	}
-	if s.gateway, err = startGuard(ctx, s.with.hotels); err != nil {
+	if s.gateway, err = startProtected(ctx, s.with.hotels); err != nil {
 		return s, err
 	}
 	s.with.turnstile = s.gateway.turnstile()
@@ -116,7 +116,7 @@ func (s *stage) view() view {
 	v := view{
 		now: now, script: s.script, clock: s.clock, outage: s.outageNow(),
 		with: viewOf(s.with.visits.list(), now), without: viewOf(s.without.visits.list(), now),
-		panel: s.gateway.panel(), events: s.gateway.transitions(),
+		statusURL: s.gateway.statusPage(), events: s.gateway.transitions(),
 	}
 	v.with.hotels = rowsOf(func(n int) row {
 		b := s.gateway.breakers[n-1].Stats()

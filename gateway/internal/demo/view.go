@@ -10,14 +10,14 @@ import (
 
 // view is all that is shown at one moment.
 type view struct {
-	now     time.Duration
-	script  Script
-	outage  outage
-	with    laneView
-	without laneView
-	panel   string // URL
-	clock   clock
-	events  []recloser.Transition // of the breakers, so far
+	now       time.Duration
+	script    Script
+	outage    outage
+	with      laneView
+	without   laneView
+	statusURL string // URL
+	clock     clock
+	events    []recloser.Transition // of the breakers, so far
 }
 
 // laneView is one lane at one moment.
@@ -135,7 +135,7 @@ func guardedRow(s recloser.Stats, trip recloser.Transition, now time.Time) row {
 		r.status += " by one guest"
 		r.detail = why(trip)
 	case recloser.Isolated, recloser.HeldClosed:
-		r.mark, r.look, r.detail = markTrouble, trying, "set in the panel or by the API"
+		r.mark, r.look, r.detail = markTrouble, trying, "set by hand, through the API"
 	case recloser.Closed:
 		if s.RampLimit > 0 {
 			r.detail = "slow start after the outage"

@@ -97,7 +97,7 @@ func TestGuardedRow(t *testing.T) {
 			"by hand",
 			recloser.Stats{Name: "hotel-3", State: recloser.Isolated},
 			slowRun,
-			row{markTrouble, trying, "hotel-3", "isolated: cut off by hand", "set in the panel or by the API"},
+			row{markTrouble, trying, "hotel-3", "isolated: cut off by hand", "set by hand, through the API"},
 		},
 	}
 	for _, tt := range tests {

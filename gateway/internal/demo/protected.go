@@ -39,8 +39,8 @@ dependencies:
 	return config.Parse("the demo's config", []byte(b.String()))
 }
 
-// guard is the gateway of the protected lane.
-type guard struct {
+// protected is the gateway of the protected lane.
+type protected struct {
 	gateway  *gateway.Gateway
 	breakers []*recloser.Breaker // of hotel n at n-1
 
@@ -48,13 +48,13 @@ type guard struct {
 	events []recloser.Transition
 }
 
-// startGuard starts a gateway in front of the hotels.
-func startGuard(ctx context.Context, hotels []*process) (*guard, error) {
+// startProtected starts a gateway in front of the hotels.
+func startProtected(ctx context.Context, hotels []*process) (*protected, error) {
 	c, err := guardConfig(hotels)
 	if err != nil {
 		return nil, err
 	}
-	g := &guard{}
+	g := &protected{}
 	if g.gateway, err = gateway.New(gateway.Options{Config: c}); err != nil {
 		return nil, err
 	}
@@ -65,21 +65,21 @@ func startGuard(ctx context.Context, hotels []*process) (*guard, error) {
 	return g, g.gateway.Start(ctx)
 }
 
-func (g *guard) note(t recloser.Transition) {
+func (g *protected) note(t recloser.Transition) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.events = append(g.events, t)
 }
 
 // transitions returns what the breakers have done so far.
-func (g *guard) transitions() []recloser.Transition {
+func (g *protected) transitions() []recloser.Transition {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return slices.Clone(g.events)
 }
 
 // messages returns what people would have been told, oldest first.
-func (g *guard) messages() []string {
+func (g *protected) messages() []string {
 	var all []string
 	for _, m := range g.gateway.Messages() {
 		all = append(all, m.String())
@@ -87,11 +87,11 @@ func (g *guard) messages() []string {
 	return all
 }
 
-// panel returns where people see the gateway.
-func (g *guard) panel() string { return "http://" + g.gateway.AdminAddr() }
+// statusPage returns where people see the gateway.
+func (g *protected) statusPage() string { return "http://" + g.gateway.AdminAddr() }
 
 // stop ends the gateway. Nobody is left to wait for: calls are cut off.
-func (g *guard) stop() {
+func (g *protected) stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	_ = g.gateway.Stop(ctx) // its only error is that calls were cut off
@@ -103,7 +103,7 @@ type viaGateway struct {
 	base   *url.URL
 }
 
-func (g *guard) turnstile() viaGateway {
+func (g *protected) turnstile() viaGateway {
 	return viaGateway{newClient(), &url.URL{Scheme: "http", Host: g.gateway.Addr()}}
 }
 
