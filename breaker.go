@@ -195,7 +195,7 @@ func (b *Breaker) admit(ctx context.Context, now int64, c *call) error {
 				return nil
 			}
 		}
-		if b.hold.Load() != nil {
+		if b.passesAll(p) {
 			b.adrift.Add(1)
 			c.begin(p, now)
 			c.kind = unjudged
@@ -204,6 +204,11 @@ func (b *Breaker) admit(ctx context.Context, now int64, c *call) error {
 		b.refused[p.refusalKind].Add(1)
 		return p.refusal
 	}
+}
+
+// passesAll reports whether calls pass that p refuses.
+func (b *Breaker) passesAll(p *period) bool {
+	return b.hold.Load() != nil || b.cfg.Shadow && p.state != Isolated
 }
 
 // admitSome decides on a call in a period that lets some in. It may be over by

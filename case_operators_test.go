@@ -145,3 +145,34 @@ func TestC64_HeldClosedUntilItExpires(t *testing.T) {
 	s.trial().Done(nil)
 	s.mustBe(Closed)
 }
+
+func TestC63_ShadowPassesEverything(t *testing.T) {
+	cfg := strict()
+	cfg.Shadow, cfg.CancelOnTrip = true, true
+	s := newSim(t, cfg)
+	running := s.allow()
+	s.fail() // would trip
+	s.mustBe(Open)
+	if events := s.transitions(); len(events) != 1 || events[0].To != Open || events[0].Reason != ReasonRun {
+		t.Errorf("events %v, want one to open", events)
+	}
+	select {
+	case <-running.Released():
+		t.Error("a call was released")
+	default:
+	}
+	for range 3 {
+		s.ok() // passes all the same
+	}
+	s.mustBe(Open) // and decides nothing
+	s.advance(openFor)
+	s.ok() // a trial, as it would be
+	s.mustBe(Closed)
+	if n := s.b.Stats().Refused[ReasonOpen]; n != 0 {
+		t.Errorf("%d refused", n)
+	}
+	if err := s.b.Isolate("ops", "works", time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	s.mustRefuse(ReasonIsolated)
+}

@@ -68,6 +68,11 @@ type Config struct {
 	// answered. Do then makes a context for each call, and takes a lock.
 	CancelOnTrip bool
 
+	// Shadow lets every call pass, whatever the rules say: the breaker trips and
+	// recloses and tells its listeners, but refuses and releases nobody. Use it to
+	// try settings on real traffic. An operator's Isolate still refuses.
+	Shadow bool
+
 	// Classify says what an error means. It is asked for every error that is
 	// not nil, not a cancellation or deadline of the caller and not a
 	// WaitError; Default leaves it to the breaker. A panic in it counts as
@@ -82,8 +87,8 @@ const (
 )
 
 // WithDefaults returns c as a breaker made from it uses it: every zero field
-// replaced by its default, every field that is off set to Off (CancelOnTrip and
-// Classify stay, TrialTimeout stays 0 as it is worked out anew each time).
+// replaced by its default, every field that is off set to Off (CancelOnTrip, Shadow
+// and Classify stay, TrialTimeout stays 0 as it is worked out anew each time).
 func (c Config) WithDefaults() Config {
 	if c.Spread == 0 && c.Consecutive != 0 {
 		c.Spread = Off

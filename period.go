@@ -112,12 +112,11 @@ func (b *Breaker) enter(p *period, at int64, t Transition) {
 		t.OpenFor, t.Step, t.Cause = time.Duration(p.until-at), b.step, b.cause
 	case Closed, HalfOpen, HeldClosed:
 	}
-	held := b.hold.Load() != nil
-	if held {
+	if b.hold.Load() != nil {
 		t.To = HeldClosed
 	}
 	p.began = b.emit(at, t)
-	if p.state == Open && old.release != nil && !held {
+	if p.state == Open && old.release != nil && !b.passesAll(p) {
 		old.release(b.refusalOf(p, ReasonReleased))
 	}
 }
