@@ -165,3 +165,13 @@ func TestWaitError(t *testing.T) {
 		t.Error("the error in it is lost")
 	}
 }
+
+func TestIsolationHasNoFailureOfTheDependencyAsItsCause(t *testing.T) {
+	s := newTripped(t, strict())
+	if err := s.b.Isolate("ops", "works", time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	if e := s.refusal(ReasonIsolated); e.Cause != nil {
+		t.Errorf("cause %v: %v", e.Cause, e)
+	}
+}

@@ -77,9 +77,13 @@ func (b *Breaker) newPeriod(s State, since, until int64, reason Reason) *period 
 
 // refusalOf makes the error for callers that p refuses.
 func (b *Breaker) refusalOf(p *period, kind Reason) *OpenError {
+	cause := b.cause
+	if p.state == Isolated {
+		cause = nil // it has nothing to do with it
+	}
 	return &OpenError{
 		Name: b.cfg.Name, State: p.state, Reason: kind, Trip: b.tripReason,
-		Since: b.timeAt(p.since), Until: b.timeAt(p.until), Cause: b.cause,
+		Since: b.timeAt(p.since), Until: b.timeAt(p.until), Cause: cause,
 		left: func() time.Duration {
 			if p.until == never {
 				return 0

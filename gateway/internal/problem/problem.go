@@ -38,6 +38,8 @@ func Refusal(e *recloser.OpenError) Problem {
 	switch e.Reason {
 	case recloser.ReasonReleased:
 		detail = e.Name + " was cut off while this request waited for it; it may have been carried out all the same"
+	case recloser.ReasonIsolated:
+		detail += ": an operator decided so"
 	case recloser.ReasonTrialSlots:
 		detail += ": another call is trying it just now"
 	case recloser.ReasonRamp:
@@ -69,7 +71,7 @@ func whyOpen(trip recloser.Reason) string {
 		return "it failed again when it was tried"
 	case recloser.ReasonToldToWait:
 		return "it asked to be left alone for that long"
-	case recloser.ReasonTripped, recloser.ReasonIsolated:
+	case recloser.ReasonTripped:
 		return "an operator decided so"
 	default:
 		return ""

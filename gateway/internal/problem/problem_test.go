@@ -98,6 +98,8 @@ func TestRefusalSaysWhy(t *testing.T) {
 	}{
 		{recloser.ReasonOpen, recloser.ReasonRun, "hotel-1 is open (cut off): one call after the other failed or took too long"},
 		{recloser.ReasonOpen, recloser.ReasonTrialFailed, "hotel-1 is open (cut off): it failed again when it was tried"},
+		{recloser.ReasonOpen, recloser.ReasonTripped, "hotel-1 is open (cut off): an operator decided so"},
+		{recloser.ReasonIsolated, recloser.ReasonRun, "hotel-1 is open (cut off): an operator decided so"},
 		{recloser.ReasonToldToWait, recloser.ReasonToldToWait, "hotel-1 is open (cut off): it asked to be left alone for that long"},
 		{recloser.ReasonTrialSlots, recloser.ReasonTime, "hotel-1 is open (cut off): another call is trying it just now"},
 		{recloser.ReasonRamp, recloser.ReasonTrialsGood, "hotel-1 is open (cut off): it is just back and gets its calls a few at a time"},
