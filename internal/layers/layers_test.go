@@ -14,8 +14,10 @@ import (
 // points back, and the folders of one layer do not know each other. Test files
 // are free, as nothing is built on them. Patterns are those of path.Match.
 var layers = [][]string{
+	{"internal/vtime"},
 	{"."}, // the engine
-	{"httpbreaker", "prombreaker"},
+	{"guard"},
+	{"httpbreaker", "grpcbreaker", "prombreaker", "otelbreaker"},
 	{"examples/*/*"},
 
 	{"gateway/internal/problem", "gateway/internal/suggest", "gateway/internal/forwarded", "gateway/internal/plain"},

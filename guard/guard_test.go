@@ -1,0 +1,238 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/internal/vtime"
+)
+
+func TestRateLimit(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		g := newTest(t, Config{Breaker: tripping(), RateLimit: RateLimit{Rate: 2, Burst: 3}})
+		passed := func() (n int) {
+			for range 10 {
+				err := g.Do(t.Context(), succeeds)
+				var limited *LimitError
+				switch {
+				case err == nil:
+					n++
+				case !errors.As(err, &limited) || limited.RetryAfter() != 500*time.Millisecond || !errors.Is(err, ErrLimited):
+					t.Fatalf("got %v, want a LimitError of 0.5 s", err)
+				}
+			}
+			return n
+		}
+		for _, want := range []struct {
+			after time.Duration
+			calls int
+		}{{0, 3}, {0, 0}, {time.Second, 2}, {time.Hour, 3}} {
+			pass(want.after)
+			if got := passed(); got != want.calls {
+				t.Errorf("%d calls passed after %s, want %d", got, want.after, want.calls)
+			}
+		}
+		g.mustBe(recloser.Closed)
+	})
+}
+
+func TestBucket(t *testing.T) {
+	b := newBucket(0, 2, 5, time.Time{})
+	took := func() (n int) {
+		for n = 0; ; n++ {
+			if _, ok := b.take(time.Time{}); !ok {
+				return n
+			}
+		}
+	}
+	if n := took(); n != 2 {
+		t.Errorf("%d tokens at the start, want those that fit in", n)
+	}
+	for range 10 { // 0.1 added ten times is a hair below 1
+		b.put(0.1)
+	}
+	if n := took(); n != 1 {
+		t.Errorf("%d tokens of ten tenths, want 1", n)
+	}
+	b.put(9)
+	if n := took(); n != 2 {
+		t.Errorf("%d tokens of nine, want those that fit in", n)
+	}
+}
+
+func TestBulkheadQueue(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		g := newTest(t, Config{Breaker: tolerant(), Bulkhead: Bulkhead{Max: 1, Wait: 3 * time.Second, Queue: 2}})
+		began := time.Now()
+		var mu sync.Mutex
+		var ended []time.Duration
+		var wg sync.WaitGroup
+		call := func(ctx context.Context, fn func(context.Context) error, want error) {
+			wg.Go(func() {
+				if err := g.Do(ctx, fn); !errors.Is(err, want) {
+					t.Errorf("got %v, want %v", err, want)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				ended = append(ended, time.Since(began))
+			})
+			synctest.Wait()
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		call(t.Context(), takes(2*time.Second), nil)
+		call(ctx, succeeds, context.Canceled)
+		call(t.Context(), takes(2*time.Second), nil) // from 2 s to 4 s
+		call(t.Context(), succeeds, ErrFull)         // two wait
+		cancel()
+		synctest.Wait()
+		call(t.Context(), succeeds, ErrFull) // waits in vain until 3 s
+		wg.Wait()
+		want := []time.Duration{0, 0, 2 * time.Second, 3 * time.Second, 4 * time.Second}
+		for i := range want {
+			if ended[i] != want[i] {
+				t.Fatalf("calls ended after %v, want %v", ended, want)
+			}
+		}
+	})
+}
+
+func TestTimeoutEndsTheWaitForTheBulkhead(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		g := newTest(t, Config{Breaker: tolerant(), Timeout: time.Second, Bulkhead: Bulkhead{Max: 1, Wait: time.Minute}})
+		go func() { _ = g.Do(t.Context(), takes(time.Minute)) }()
+		synctest.Wait()
+		began := time.Now()
+		if err := g.Do(t.Context(), succeeds); !errors.Is(err, ErrFull) || time.Since(began) != time.Second {
+			t.Errorf("got %v after %s", err, time.Since(began))
+		}
+		pass(time.Minute)
+	})
+}
+
+func TestDoOr(t *testing.T) {
+	g := newTest(t, Config{Breaker: tolerant(), Retry: thrice()})
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, c := range map[string]struct {
+		ctx  context.Context
+		err  error
+		want int
+	}{
+		"good":           {t.Context(), nil, 1},
+		"failed":         {t.Context(), errDown, 2},
+		"nobody is left": {gone, errDown, 0},
+	} {
+		got, err := DoOr(c.ctx, g.Guard, func(context.Context) (int, error) {
+			if c.err != nil {
+				return 0, c.err
+			}
+			return 1, nil
+		}, func(_ context.Context, err error) (int, error) {
+			if !errors.Is(err, errDown) {
+				t.Errorf("%s: the fallback got %v", name, err)
+			}
+			return 2, nil
+		})
+		if got != c.want || (err != nil) != (c.want == 0) {
+			t.Errorf("%s: got %d, %v", name, got, err)
+		}
+	}
+}
+
+func TestBackoff(t *testing.T) {
+	g := newTest(t, Config{Retry: Retry{Attempts: 9, Backoff: time.Second, MaxBackoff: 5 * time.Second}})
+	for n, want := range map[int]time.Duration{1: 1, 2: 2, 3: 4, 4: 5, 5: 5, 9: 5} {
+		if got, ok := g.backoff(n, 0); got != want*time.Second/2 || !ok {
+			t.Errorf("the wait after attempt %d is %s, want half of %s", n, got, want*time.Second)
+		}
+	}
+	if got, ok := g.backoff(1, 5*time.Second); got != 5500*time.Millisecond || !ok {
+		t.Errorf("told to wait: %s, %v", got, ok)
+	}
+	if _, ok := g.backoff(1, 5*time.Second+1); ok {
+		t.Error("told to wait for longer than MaxBackoff, and it does")
+	}
+}
+
+func TestValidate(t *testing.T) {
+	if err := (Config{}).Validate(); err != nil {
+		t.Error(err)
+	}
+	off := Config{
+		Timeout: -1, AttemptTimeout: -2, RateLimit: RateLimit{Rate: -1}, Bulkhead: Bulkhead{Max: -5, Wait: -1},
+		Retry: Retry{Attempts: -1, Budget: -1, Floor: -1},
+	}
+	if err := off.Validate(); err != nil {
+		t.Error(err)
+	}
+	bad := Config{
+		Breaker: recloser.Config{MinCalls: -3}, Timeout: time.Second, AttemptTimeout: time.Minute,
+		RateLimit: RateLimit{Rate: math.NaN(), Burst: -1},
+		Bulkhead:  Bulkhead{Max: 2e6, Wait: 1, Queue: -1},
+		Retry:     Retry{Attempts: 21, Backoff: time.Minute, MaxBackoff: time.Second, Budget: math.Inf(1), Floor: 11},
+	}
+	_, err := New(bad)
+	if err == nil {
+		t.Fatal("no fault found")
+	}
+	lines := strings.Split(err.Error(), "\n")
+	fields := []string{
+		"MinCalls", "AttemptTimeout", "RateLimit.Rate", "RateLimit.Burst", "Bulkhead.Max", "Bulkhead.Wait", "Bulkhead.Queue",
+		"Retry.Attempts", "Retry.MaxBackoff", "Retry.Budget", "Retry.Floor",
+	}
+	if len(lines) != len(fields) {
+		t.Fatalf("%d faults, want %d:\n%v", len(lines), len(fields), err)
+	}
+	for i, field := range fields {
+		if !strings.HasPrefix(lines[i], "recloser: "+field+" ") {
+			t.Errorf("fault %d is %q, want one of %s", i, lines[i], field)
+		}
+	}
+}
+
+func TestBareGuardAllocatesNothing(t *testing.T) {
+	g := newTest(t, Config{})
+	ctx := t.Context()
+	if n := testing.AllocsPerRun(100, func() { _ = g.Do(ctx, succeeds, Idempotent) }); n != 0 {
+		t.Errorf("a call allocates %v times", n)
+	}
+}
+
+// All waits go through the clock, so the guard runs on one that takes no time.
+func TestVirtualClock(t *testing.T) {
+	clock := vtime.NewVirtual(time.Now())
+	g, err := newGuard(Config{
+		Breaker: tolerant(), AttemptTimeout: time.Minute, Bulkhead: Bulkhead{Max: 1, Wait: time.Hour}, Retry: thrice(),
+	}, clock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.random = func() float64 { return 0 }
+	began, attempts := clock.Now(), 0
+	for range 2 {
+		clock.Go(func() {
+			err := g.Do(t.Context(), func(ctx context.Context) error {
+				attempts++
+				clock.Wait(ctx, time.Hour, nil)
+				return ctx.Err()
+			})
+			if !errors.Is(err, ErrTimeout) {
+				t.Errorf("got %v, want ErrTimeout", err)
+			}
+			if past := clock.Now().Sub(began); past.Minutes() != float64(attempts) {
+				t.Errorf("%d attempts ended after %s", attempts, past)
+			}
+		})
+	}
+	clock.Run(time.Hour)
+	if attempts != 6 {
+		t.Errorf("%d attempts, want 6", attempts)
+	}
+}
