@@ -177,6 +177,7 @@ type listed struct {
 // number of the slice that ran when it was judged.
 func FuzzWindow(f *testing.F) {
 	f.Add(uint8(20), []byte{})
+	f.Add(uint8(247), []byte("0\xce\xce\xce\xce\xce\xce\xc7\xce\xc7\xc7\xce"))
 	f.Add(uint8(1), []byte{0, 1, 2, 3, 200, 0, 0, 200, 201, 255, 0, 1})
 	f.Add(uint8(30), []byte{1, 1, 1, 180, 180, 1, 255, 255, 255, 2, 40, 255, 0})
 	f.Fuzz(func(t *testing.T, minCalls uint8, steps []byte) {
@@ -210,7 +211,7 @@ func FuzzWindow(f *testing.F) {
 				start := starts[len(starts)-1]
 				switch {
 				case w.now < lookAt:
-				case judged >= uint64(max(minCalls, 1)+9)/10 || w.now-start >= int64(3*time.Minute):
+				case judged >= (uint64(max(minCalls, 1))+9)/10 || w.now-start >= int64(3*time.Minute):
 					starts, lookAt = append(starts, w.now), w.now+int64(time.Second)
 				default:
 					lookAt = min(w.now+int64(time.Second)/8, start+int64(3*time.Minute))
