@@ -20,7 +20,7 @@ type period struct {
 
 	refusal     *OpenError // for every call that is not let through
 	refusalKind int
-	released    context.Context //nolint:containedctx // done once a trip releases the callers; nil without CancelOnTrip
+	released    context.Context // done once a trip releases the callers; nil without CancelOnTrip
 	release     context.CancelCauseFunc
 
 	due  atomic.Int64 // when something changes by itself; every call compares

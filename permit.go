@@ -12,7 +12,7 @@ import (
 // together with each other or the end.
 type Permit struct {
 	b     *Breaker
-	ctx   context.Context //nolint:containedctx // the outcome depends on it
+	ctx   context.Context // the outcome depends on it
 	call  call
 	ended atomic.Bool
 }

@@ -41,7 +41,7 @@ func NewSet(def Config, perKey map[string]Config) (*Set, error) {
 // Get returns the breaker of key.
 func (s *Set) Get(key string) *Breaker {
 	if b, ok := s.breakers.Load(key); ok {
-		return b.(*Breaker) //nolint:forcetypeassert // nothing else is stored
+		return b.(*Breaker)
 	}
 	return s.add(key)
 }
@@ -50,7 +50,7 @@ func (s *Set) add(key string) *Breaker {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if b, ok := s.breakers.Load(key); ok {
-		return b.(*Breaker) //nolint:forcetypeassert // nothing else is stored
+		return b.(*Breaker)
 	}
 	cfg, ok := s.perKey[key]
 	if !ok {
@@ -79,10 +79,7 @@ func (s *Set) Len() int {
 // All returns the breakers there are, sorted by key.
 func (s *Set) All() iter.Seq2[string, *Breaker] {
 	return func(yield func(string, *Breaker) bool) {
-		all := map[string]*Breaker{}
-		for k, b := range s.breakers.Range {
-			all[k.(string)] = b.(*Breaker) //nolint:forcetypeassert // nothing else is stored
-		}
+		all := maps.Collect(s.each())
 		for _, key := range slices.Sorted(maps.Keys(all)) {
 			if !yield(key, all[key]) {
 				return
@@ -91,10 +88,17 @@ func (s *Set) All() iter.Seq2[string, *Breaker] {
 	}
 }
 
+// each yields the breakers there are, in no order.
+func (s *Set) each() iter.Seq2[string, *Breaker] {
+	return func(yield func(string, *Breaker) bool) {
+		s.breakers.Range(func(key, b any) bool { return yield(key.(string), b.(*Breaker)) })
+	}
+}
+
 // Check calls Check on every breaker.
 func (s *Set) Check() {
-	for _, b := range s.breakers.Range {
-		b.(*Breaker).Check() //nolint:forcetypeassert // nothing else is stored
+	for _, b := range s.each() {
+		b.Check()
 	}
 }
 
@@ -106,8 +110,8 @@ func (s *Set) Subscribe(fn func(Transition)) (unsubscribe func()) {
 	defer s.mu.Unlock()
 	key := &fn
 	s.listeners[key] = nil
-	for _, b := range s.breakers.Range {
-		s.listeners[key] = append(s.listeners[key], b.(*Breaker).Subscribe(fn)) //nolint:forcetypeassert // nothing else is stored
+	for _, b := range s.each() {
+		s.listeners[key] = append(s.listeners[key], b.Subscribe(fn))
 	}
 	return func() {
 		s.mu.Lock()

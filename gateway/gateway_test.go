@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -10,42 +9,24 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/gateway/gatewaytest"
 	"github.com/recloser-go/recloser/gateway/internal/config"
 	"github.com/recloser-go/recloser/internal/eventually"
 )
 
 const patience = 20 * time.Second // for what takes milliseconds on an idle machine
 
-// syncBuffer may be read while a log is written to it.
-type syncBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *syncBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *syncBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
-}
-
-func newGateway(t *testing.T, yaml string) (*Gateway, *syncBuffer) {
+func newGateway(t *testing.T, yaml string) (*Gateway, *gatewaytest.Log) {
 	t.Helper()
 	c, err := config.Parse("test.yaml", []byte(yaml))
 	if err != nil {
 		t.Fatal(err)
 	}
-	log := &syncBuffer{}
+	log := &gatewaytest.Log{}
 	g, err := New(Options{Config: c, Log: slog.New(slog.NewTextHandler(log, nil)), Version: "test"})
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +34,7 @@ func newGateway(t *testing.T, yaml string) (*Gateway, *syncBuffer) {
 	return g, log
 }
 
-func startGateway(t *testing.T, yaml string) (*Gateway, *syncBuffer) {
+func startGateway(t *testing.T, yaml string) (*Gateway, *gatewaytest.Log) {
 	t.Helper()
 	g, log := newGateway(t, yaml)
 	if err := g.Start(t.Context()); err != nil {

@@ -68,7 +68,7 @@ func StreamClientInterceptor(breakers Breakers) grpc.StreamClientInterceptor {
 // clientStream tells a permit how a stream goes.
 type clientStream struct {
 	grpc.ClientStream
-	ctx     context.Context //nolint:containedctx // of the stream, as its caller gave it
+	ctx     context.Context // of the stream, as its caller gave it
 	desc    *grpc.StreamDesc
 	unwatch func() bool // stops the watch over ctx
 

@@ -12,8 +12,8 @@ import (
 // attempts.
 type call struct {
 	*Guard
-	ctx      context.Context //nolint:containedctx // the caller's own: the outcome depends on it
-	callCtx  context.Context //nolint:containedctx // the same with the guard's timeout, and done when a trip releases the call
+	ctx      context.Context // the caller's own: the outcome depends on it
+	callCtx  context.Context // the same with the guard's timeout, and done when a trip releases the call
 	attempts int
 	fn       func(context.Context) error
 	seen     lastSeen

@@ -71,7 +71,7 @@ func (v *Virtual) Run(d time.Duration) {
 
 // waiter is a function that waits.
 type waiter struct {
-	ctx    context.Context //nolint:containedctx // what it waits for
+	ctx    context.Context // what it waits for
 	wake   <-chan struct{}
 	resume chan bool
 }

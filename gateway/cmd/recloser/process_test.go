@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,11 +12,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sync"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/recloser-go/recloser/gateway/gatewaytest"
 	"github.com/recloser-go/recloser/internal/eventually"
 )
 
@@ -71,15 +71,15 @@ func serveUpstream() {
 type process struct {
 	t      *testing.T
 	cmd    *exec.Cmd
-	stdout *lockedBuffer
-	stderr *lockedBuffer
+	stdout *gatewaytest.Log
+	stderr *gatewaytest.Log
 	exited chan struct{}
 }
 
 // start runs a program until the test ends.
 func start(t *testing.T, name string, args ...string) *process {
 	t.Helper()
-	p := &process{t: t, cmd: exec.Command(name, args...), stdout: &lockedBuffer{}, stderr: &lockedBuffer{}, exited: make(chan struct{})}
+	p := &process{t: t, cmd: exec.Command(name, args...), stdout: &gatewaytest.Log{}, stderr: &gatewaytest.Log{}, exited: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -122,7 +122,7 @@ func (p *process) line(message string) map[string]any {
 	p.t.Helper()
 	var found map[string]any
 	eventually.True(p.t, patience, func() bool {
-		lines := bufio.NewScanner(bytes.NewReader(p.stderr.bytes()))
+		lines := bufio.NewScanner(strings.NewReader(p.stderr.String()))
 		for lines.Scan() {
 			var entry map[string]any
 			if json.Unmarshal(lines.Bytes(), &entry) == nil && entry["msg"] == message {
@@ -219,23 +219,3 @@ func refusesConnections(addr string) bool {
 	}
 	return errors.Is(err, syscall.ECONNREFUSED)
 }
-
-// lockedBuffer may be read while a process writes to it.
-type lockedBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *lockedBuffer) bytes() []byte {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return bytes.Clone(b.buf.Bytes())
-}
-
-func (b *lockedBuffer) String() string { return string(b.bytes()) }

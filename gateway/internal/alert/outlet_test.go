@@ -1,7 +1,6 @@
 package alert
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/gateway/gatewaytest"
 	"github.com/recloser-go/recloser/gateway/internal/config"
 )
 
@@ -83,28 +83,10 @@ func hang(_ int, r *http.Request) (*http.Response, error) {
 	return nil, r.Context().Err()
 }
 
-// logBuffer is a log that may be read while it is written.
-type logBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (l *logBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(p)
-}
-
-func (l *logBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.String()
-}
-
 // started returns running Alerts with one channel to w, and their log.
-func started(t *testing.T, w *webhook) (*Alerts, *logBuffer) {
+func started(t *testing.T, w *webhook) (*Alerts, *gatewaytest.Log) {
 	t.Helper()
-	log := &logBuffer{}
+	log := &gatewaytest.Log{}
 	a := New(Options{
 		Teams:  []config.Teams{{Name: "ops", URL: hook}},
 		Client: &http.Client{Transport: w},
