@@ -1,9 +1,11 @@
 package recloser
 
+import "time"
+
 // sending stops the slow clock of a call, unless it is slow already.
 func (b *Breaker) sending(c *call, now int64) {
 	b.act(now, func(now int64) {
-		if now-c.clock >= b.slowAfter {
+		if now-c.clock >= c.limit {
 			return
 		}
 		p := c.period
@@ -13,11 +15,11 @@ func (b *Breaker) sending(c *call, now int64) {
 			b.clockTrial(c.trial, now)
 			c.trial.sending = true
 		case c.kind == unjudged:
-		case p.running.leave(c.clock):
+		case c.ring.leave(c.clock):
 			b.adrift.Add(1)
 			b.reapplyRules(p, now)
 		default:
-			b.takeOut(p)
+			b.takeOut(c)
 		}
 	})
 }
@@ -26,12 +28,15 @@ func (b *Breaker) sending(c *call, now int64) {
 func (b *Breaker) sent(c *call, now int64) {
 	b.act(now, func(now int64) {
 		p := c.period
-		c.sending, c.clock = false, now
+		c.sending, c.clock, c.limit = false, now, b.slowAfter
 		switch {
 		case c.kind == onTrial:
 			b.clockTrial(c.trial, now)
-		case c.kind == tracked && p.running.enter(now):
-			b.adrift.Add(-1)
+		case c.kind == tracked && b.cur.Load() == p:
+			if r := p.ring(); r.enter(now) {
+				c.ring, c.limit = r, r.limit
+				b.adrift.Add(-1)
+			}
 		}
 	})
 }
@@ -47,15 +52,15 @@ func (b *Breaker) answer(c *call, now int64) {
 	case c.kind == onTrial:
 		b.act(now, func(now int64) { b.answerTrial(c.trial, now) })
 	case c.kind == unjudged || c.sending:
-	case !p.running.leave(c.clock):
-		b.act(now, func(int64) { c.judged = b.takeOut(p) })
+	case !c.ring.leave(c.clock):
+		b.act(now, func(int64) { c.judged = b.takeOut(c) })
 	default:
 		b.adrift.Add(1)
-		c.judged = now-c.clock >= b.slowAfter
-		if c.judged || p.busy.Load() {
+		c.judged = now-c.clock >= c.limit
+		if c.judged || now >= p.quiet.Load() {
 			b.act(now, func(now int64) {
 				if c.judged && b.cur.Load() == p {
-					b.cause = slowError{b.cfg.SlowCall}
+					b.cause = slowError{time.Duration(c.limit)}
 					b.badCalls(p, now, c.start, 1, false)
 					return
 				}
@@ -67,10 +72,10 @@ func (b *Breaker) answer(c *call, now int64) {
 
 // takeOut takes a call that found itself adrift off those that are out, and
 // reports whether it was overdue: not if its period is over, or nobody judges.
-func (b *Breaker) takeOut(p *period) (overdue bool) {
-	if b.cur.Load() != p {
+func (b *Breaker) takeOut(c *call) (overdue bool) {
+	if b.cur.Load() != c.period {
 		return false
 	}
-	p.out--
-	return b.slow > 0
+	c.period.out--
+	return c.limit != never
 }

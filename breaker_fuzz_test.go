@@ -3,7 +3,6 @@ package recloser
 import (
 	"math"
 	"reflect"
-	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -125,19 +124,19 @@ func FuzzConfigValidate(f *testing.F) {
 		if (once.Validate() == nil) != (err == nil) {
 			t.Errorf("%v, but with defaults filled in %v", err, once.Validate())
 		}
-		var ticks atomic.Int64
-		b, made := newBreaker(cfg, &ticks)
+		ticks := newTicks()
+		b, made := New(ticks.on(cfg))
 		if (made == nil) != (err == nil) || (b == nil) != (err != nil) {
 			t.Fatalf("made: %v, valid: %v", made, err)
 		}
 		if b != nil {
-			outage(t, b, &ticks)
+			outage(t, b, ticks)
 		}
 	})
 }
 
 // outage leads a breaker through calls that fail, hang and end well again.
-func outage(t *testing.T, b *Breaker, ticks *atomic.Int64) {
+func outage(t *testing.T, b *Breaker, ticks ticks) {
 	t.Helper()
 	for i := range 60 {
 		p, err := b.Allow(t.Context())

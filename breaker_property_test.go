@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -24,7 +23,7 @@ func (c *caller) Err() error { return c.err }
 
 type pair struct {
 	b      *Breaker
-	ticks  atomic.Int64
+	ticks  ticks
 	m      *model
 	calls  []*pairCall // that run
 	ended  []*pairCall
@@ -42,9 +41,9 @@ const begin = int64(time.Hour)
 
 // replay runs a sequence and returns what the engine did otherwise than the model.
 func replay(ctx context.Context, cfg Config, random float64, ops []op) (fault error) {
-	p := &pair{events: make(chan Transition, maxQueue)}
+	p := &pair{ticks: newTicks(), events: make(chan Transition, maxQueue)}
 	p.ticks.Store(begin)
-	b, err := newBreaker(cfg, &p.ticks)
+	b, err := New(p.ticks.on(cfg))
 	if err != nil {
 		return err
 	}
@@ -219,7 +218,7 @@ func (p *pair) operate(now int64, o op) error {
 	until, end := time.Time{}, int64(never)
 	if o.flag {
 		end = now + int64(o.d) + 1
-		until = p.b.base.Add(time.Duration(end))
+		until = epoch.Add(time.Duration(end))
 	}
 	d := max(o.d, time.Millisecond)
 	var got, want bool
@@ -274,12 +273,12 @@ func (p *pair) compare() error {
 	}
 	want, s := p.seen(now), p.b.Stats()
 	got := view{
-		State: s.State, Automatic: s.Automatic, Since: int64(s.Since.Sub(p.b.base)), Until: never,
+		State: s.State, Automatic: s.Automatic, Since: int64(s.Since.Sub(epoch)), Until: never,
 		OpenFor: s.OpenFor, Step: s.Step, Window: s.Window, Ramping: s.RampLimit > 0, InFlight: s.InFlight, Overdue: s.Overdue,
 		Success: s.Success, Failed: s.Failed, Slow: s.Slow, Ignored: s.Ignored, Late: s.Late, Seq: s.Seq,
 	}
 	if !s.Until.IsZero() {
-		got.Until = int64(s.Until.Sub(p.b.base))
+		got.Until = int64(s.Until.Sub(epoch))
 	}
 	for i, reason := range RefusalReasons() {
 		got.Refused[i] = s.Refused[reason]
@@ -334,7 +333,7 @@ func (p *pair) seen(now int64) view {
 
 func (p *pair) compareEvent(i int, got Transition) error {
 	want := p.m.events[i]
-	at := int64(got.At.Sub(p.b.base))
+	at := int64(got.At.Sub(epoch))
 	if got.By != "" && got.By != "ann" {
 		return fmt.Errorf("event %d is by %q", i, got.By)
 	}

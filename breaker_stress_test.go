@@ -17,7 +17,7 @@ import (
 // held up between reading the clock and acting.
 type stress struct {
 	b     *Breaker
-	ticks atomic.Int64
+	ticks ticks
 
 	asked, refused, taken atomic.Uint64 // by this test's count
 }
@@ -66,7 +66,7 @@ func (s *stress) do(r *rand.Rand) {
 }
 
 func (s *stress) operate(r *rand.Rand) {
-	until := s.b.base.Add(time.Duration(s.ticks.Load()) + time.Duration(r.Int64N(int64(time.Second))))
+	until := epoch.Add(time.Duration(s.ticks.Load()) + time.Duration(r.Int64N(int64(time.Second))))
 	switch r.IntN(8) {
 	case 0:
 		_ = s.b.Isolate("ann", "stress", until)
@@ -196,8 +196,8 @@ func (s *stress) check(t *testing.T, events *chain) {
 		t.Errorf("%d late, %d latencies, %d calls ended, %d ignored", st.Late, st.Latency.Count(), ended, st.Ignored)
 	}
 	// The parts of InFlight may not just cancel out.
-	if p := s.b.cur.Load(); s.b.adrift.Load() != 0 || p.out != 0 || len(p.leased) != 0 {
-		t.Errorf("%d adrift, %d out of the ring, %d trials", s.b.adrift.Load(), p.out, len(p.leased))
+	if p := s.b.cur.Load(); s.b.adrift.Load() != 0 || p.out != 0 || st.Trials != 0 {
+		t.Errorf("%d adrift, %d out of the ring, %d trials", s.b.adrift.Load(), p.out, st.Trials)
 	}
 	if len(s.b.log.subs) != 1 {
 		t.Errorf("%d listeners are left", len(s.b.log.subs))
@@ -212,9 +212,9 @@ func TestEveryMethodAtOnce(t *testing.T) {
 		"lazy":         {SlowCall: 20 * time.Millisecond, FailureRate: 1, Consecutive: Off},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &stress{}
+			s := &stress{ticks: newTicks()}
 			var err error
-			if s.b, err = newBreaker(cfg, &s.ticks); err != nil {
+			if s.b, err = New(s.ticks.on(cfg)); err != nil {
 				t.Fatal(err)
 			}
 			events := &chain{t: t}

@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// lane is calls that all take the same time, so they end as they began.
-type lane struct {
+// stream is calls that all take the same time, so they end as they began.
+type stream struct {
 	took  time.Duration
 	err   error
 	calls []*Permit
 	ends  []time.Duration
 }
 
-func (l *lane) begin(p *Permit, now time.Duration) {
+func (l *stream) begin(p *Permit, now time.Duration) {
 	l.calls, l.ends = append(l.calls, p), append(l.ends, now+l.took)
 }
 
-func (l *lane) end(now time.Duration) {
+func (l *stream) end(now time.Duration) {
 	for len(l.ends) > 0 && l.ends[0] <= now {
 		l.calls[0].Done(l.err)
 		l.calls, l.ends = l.calls[1:], l.ends[1:]
@@ -30,7 +30,7 @@ func (l *lane) end(now time.Duration) {
 func base(t *testing.T, share float64, failed, good, d time.Duration) {
 	s := newSim(t, Config{})
 	random := rand.New(rand.NewPCG(93, uint64(good)))
-	bad, fine := lane{took: failed, err: errDown}, lane{took: good}
+	bad, fine := stream{took: failed, err: errDown}, stream{took: good}
 	ctx := t.Context()
 	for i := range d / time.Millisecond {
 		now := i * time.Millisecond

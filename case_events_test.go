@@ -91,7 +91,7 @@ func TestC52_EventHasTheCountsThatDecided(t *testing.T) {
 	mustEqual(t, "transitions", len(got), len(want))
 	for i := range want {
 		want[i].Seq, want[i].Name, want[i].Automatic = uint64(i+1), "hotel-7", want[i].To
-		want[i].At = s.b.base.Add(time.Duration((i+1)/2) * openFor)
+		want[i].At = epoch.Add(time.Duration((i+1)/2) * openFor)
 		mustEqual(t, "transition", got[i], want[i])
 	}
 }

@@ -37,7 +37,7 @@ func TestC27_TenCallsInFlightAllFail(t *testing.T) {
 	}
 	trip := s.mustTrip(ReasonRun)
 	mustEqual(t, "tripped at", s.at(trip), first)
-	mustEqual(t, "until", s.b.Stats().Until.Sub(s.b.base), first+openFor)
+	mustEqual(t, "until", s.b.Stats().Until.Sub(epoch), first+openFor)
 	mustEqual(t, "late", s.b.Stats().Late, 9)
 	s.mustBe(Open)
 	s.advance(first)

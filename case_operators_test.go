@@ -26,7 +26,7 @@ func TestC60_Isolate(t *testing.T) {
 	})
 	t.Run("until T", func(t *testing.T) {
 		s := newSim(t, strict())
-		if err := s.b.Isolate("ops", "maintenance", s.b.base.Add(openFor)); err != nil {
+		if err := s.b.Isolate("ops", "maintenance", epoch.Add(openFor)); err != nil {
 			t.Fatal(err)
 		}
 		s.advance(openFor - 1)
@@ -55,7 +55,7 @@ func TestC60_Isolate(t *testing.T) {
 	})
 	t.Run("until a time that has passed", func(t *testing.T) {
 		s := newSim(t, strict())
-		if err := s.b.Isolate("ops", "", s.b.base); err == nil {
+		if err := s.b.Isolate("ops", "", epoch); err == nil {
 			t.Error("no error")
 		}
 		s.mustBe(Closed)
@@ -75,7 +75,7 @@ func TestC61_TripFor(t *testing.T) {
 			}
 			for left := 5 * time.Second; left > 0; left -= 250 * time.Millisecond {
 				mustEqual(t, "left", s.refusal(ReasonOpen).RetryAfter(), left)
-				mustEqual(t, "until", s.b.Stats().Until.Sub(s.b.base), s.now()+left)
+				mustEqual(t, "until", s.b.Stats().Until.Sub(epoch), s.now()+left)
 				s.advance(250 * time.Millisecond)
 			}
 			s.trial().Done(nil)
@@ -129,7 +129,7 @@ func TestC64_HeldClosedDuringAnOutage(t *testing.T) {
 func TestC64_HeldClosedUntilItExpires(t *testing.T) {
 	s := newHalfOpen(t, strict())
 	p := s.trial()
-	if err := s.b.HoldClosed("ops", "", s.b.base.Add(time.Second)); err != nil {
+	if err := s.b.HoldClosed("ops", "", epoch.Add(time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	p.Done(errDown) // without a verdict

@@ -2,7 +2,6 @@ package recloser
 
 import (
 	"slices"
-	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -11,10 +10,10 @@ func TestC30_FirstTrialsAreSpread(t *testing.T) {
 	const n, half = 1000, openFor / 2
 	cfg := strict()
 	cfg.Jitter = 0.5
-	var ticks atomic.Int64
+	ticks := newTicks()
 	var waiting []*Breaker
 	for range n {
-		b, err := newBreaker(cfg, &ticks)
+		b, err := New(ticks.on(cfg))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -186,7 +185,7 @@ func TestC32_AThousandFailedTrials(t *testing.T) {
 			s := newTripped(t, cfg)
 			for range 1000 {
 				st := s.b.Stats()
-				left := st.Until.Sub(s.b.base) - s.now()
+				left := st.Until.Sub(epoch) - s.now()
 				if st.State != Open || left <= 0 || left > cfg.MaxOpenFor {
 					t.Fatalf("%s for %s, cap %s", st.State, left, cfg.MaxOpenFor)
 				}
@@ -207,7 +206,7 @@ func TestC33_OpenTimePassesWithNoCaller(t *testing.T) {
 	mustEqual(t, "left", refusal.RetryAfter(), 0)
 	st := s.b.Stats()
 	mustEqual(t, "until", st.Until, time.Time{})
-	mustEqual(t, "since", st.Since.Sub(s.b.base), openFor)
+	mustEqual(t, "since", st.Since.Sub(epoch), openFor)
 	all := s.transitions()
 	mustEqual(t, "dated", s.at(all[len(all)-1]), openFor)
 	mustEqual(t, "reason", all[len(all)-1].Reason, ReasonTime)
@@ -358,7 +357,7 @@ func TestC35_GoodAgainAfterAMinute(t *testing.T) {
 				return took, nil
 			})
 			s.run(10*time.Second + outage)
-			end := s.b.Stats().Until.Sub(s.b.base) // of the open time in force
+			end := s.b.Stats().Until.Sub(epoch) // of the open time in force
 			if s.b.State() != Open || end > s.now()+30*time.Second {
 				t.Fatalf("%s until %s at the end of the outage", s.b.State(), end)
 			}

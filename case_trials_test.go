@@ -54,8 +54,8 @@ func TestC02_TrialNeverReported(t *testing.T) {
 			if left := first.RetryAfter(); left != 0 {
 				t.Fatalf("at %s: %s left of a half-open period", s.now(), left)
 			}
-			if until := s.b.Stats().Until; !until.IsZero() && until.Sub(s.b.base) < s.now() {
-				t.Fatalf("at %s: %s left", s.now(), until.Sub(s.b.base)-s.now())
+			if until := s.b.Stats().Until; !until.IsZero() && until.Sub(epoch) < s.now() {
+				t.Fatalf("at %s: %s left", s.now(), until.Sub(epoch)-s.now())
 			}
 			if p, err := s.b.Allow(t.Context()); err == nil {
 				if again == 0 {

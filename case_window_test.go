@@ -301,7 +301,7 @@ func TestC46_CountsNearTheirMaximum(t *testing.T) {
 		s := newSim(t, cfg)
 		s.b.good[0].Store(3 * math.MaxUint32)
 		p := s.b.cur.Load()
-		slice := &p.window.slices[p.window.head]
+		slice := p.window.badOf()
 		slice.failed, slice.slow = math.MaxUint32-10, math.MaxUint32-10
 		before := s.b.Stats().Window
 		s.allowed(20)

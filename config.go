@@ -36,8 +36,8 @@ type Config struct {
 	// SlowCall is the time within which a call must be answered; a call that
 	// is not is bad from that moment on, even if it ends well later (its caller
 	// still gets the answer). If this process itself stands still, running calls
-	// age as well; Spread and MinCalls keep that from tripping. Default off, 1 ms
-	// to 1 h.
+	// age as well, unless Clock is a coarse one: then a standstill ages nothing.
+	// Default off, 1 ms to 1 h.
 	SlowCall time.Duration
 	// OpenFor is the first open time; it doubles with every failed recovery up
 	// to MaxOpenFor. Defaults 5 s and 30 s (or OpenFor, if that is longer),
@@ -72,6 +72,10 @@ type Config struct {
 	// recloses and tells its listeners, but refuses and releases nobody. Use it to
 	// try settings on real traffic. An operator's Isolate still refuses.
 	Shadow bool
+
+	// Clock is what the breaker reads the time from: a coarse one that many
+	// breakers share, or one of a test. Default: the machine's own clock.
+	Clock *Clock
 
 	// Classify says what an error means. It is asked for every error that is
 	// not nil, not a cancellation or deadline of the caller and not a

@@ -7,11 +7,11 @@ import (
 
 // Explain says in one line why the breaker is or is not open.
 func (b *Breaker) Explain() string {
-	s := b.Stats()
+	s, cfg := b.Stats(), b.live.Load().cfg
 	if o := s.Override; o != nil && o.State == HeldClosed {
-		return fmt.Sprintf("held closed (passing by hand) by %s: %s; automatic would be %s: %s", o.By, o.Why, s.Automatic, s.explain(&b.cfg))
+		return fmt.Sprintf("held closed (passing by hand) by %s: %s; automatic would be %s: %s", o.By, o.Why, s.Automatic, s.explain(&cfg))
 	}
-	return fmt.Sprintf("%s (%s): %s", s.State, s.State.Effect(), s.explain(&b.cfg))
+	return fmt.Sprintf("%s (%s): %s", s.State, s.State.Effect(), s.explain(&cfg))
 }
 
 // explain says why the automatic state is what it is.

@@ -29,9 +29,9 @@ func (b *Breaker) finish(c *call, now int64, e ending) {
 			}
 		case c.kind == unjudged || c.answered != 0 || c.sending:
 			b.adrift.Add(-1)
-		case !p.running.leave(c.clock):
+		case !c.ring.leave(c.clock):
 			b.adrift.Add(-1)
-			c.judged = b.takeOut(p)
+			c.judged = b.takeOut(c)
 		}
 		if e.unmade {
 			b.reapplyRules(p, now)
@@ -42,7 +42,7 @@ func (b *Breaker) finish(c *call, now int64, e ending) {
 			answered = now
 		}
 		took := answered - c.clock
-		slow := c.judged || took >= b.slowAfter && !c.sending
+		slow := c.judged || took >= c.limit && !c.sending
 		b.count(e.outcome, inPeriod && !slow, slow, took)
 		switch {
 		case c.kind == unjudged:

@@ -4,7 +4,6 @@ import (
 	"container/heap"
 	"context"
 	"errors"
-	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -32,7 +31,7 @@ func byRate(minCalls int) Config {
 type sim struct {
 	testing.TB
 	b     *Breaker
-	ticks atomic.Int64
+	ticks ticks
 	agenda
 	heard chan Transition
 	kept  []Transition
@@ -40,8 +39,8 @@ type sim struct {
 
 func newSim(t testing.TB, cfg Config) *sim {
 	t.Helper()
-	s := &sim{TB: t, heard: make(chan Transition, maxQueue)}
-	b, err := newBreaker(cfg, &s.ticks)
+	s := &sim{TB: t, ticks: newTicks(), heard: make(chan Transition, maxQueue)}
+	b, err := New(s.ticks.on(cfg))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,6 +66,18 @@ func newHalfOpen(t testing.TB, cfg Config) *sim {
 	s.mustBe(HalfOpen)
 	return s
 }
+
+// epoch is when the clocks of the tests begin.
+var epoch = time.Date(2026, 11, 30, 8, 0, 0, 0, time.UTC)
+
+// ticks is a clock in the hands of a test, read and set in nanoseconds.
+type ticks struct{ *Clock }
+
+func newTicks() ticks                { return ticks{NewManualClock(epoch)} }
+func (t ticks) on(cfg Config) Config { cfg.Clock = t.Clock; return cfg }
+func (t ticks) Load() int64          { return t.now() }
+func (t ticks) Add(d int64)          { t.Advance(time.Duration(d)) }
+func (t ticks) Store(at int64)       { t.Advance(time.Duration(at - t.now())) }
 
 type event struct {
 	at    time.Duration
@@ -303,7 +314,7 @@ func (s *sim) mustTrip(reason Reason) Transition {
 }
 
 // at returns when a transition was, on the sim's clock.
-func (s *sim) at(e Transition) time.Duration { return e.At.Sub(s.b.base) }
+func (s *sim) at(e Transition) time.Duration { return e.At.Sub(epoch) }
 
 func mustEqual[T comparable](t testing.TB, what string, got, want T) {
 	t.Helper()

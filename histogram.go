@@ -1,6 +1,7 @@
 package recloser
 
 import (
+	"iter"
 	"math/bits"
 	"sync/atomic"
 	"time"
@@ -28,13 +29,13 @@ func (h *histogram) total() (n uint64) {
 }
 
 // sumOf merges histograms into one for people.
-func sumOf(hs ...*histogram) Histogram {
+func sumOf(hs iter.Seq[*histogram]) Histogram {
 	out := Histogram{Bounds: make([]time.Duration, histBuckets-1), Counts: make([]uint64, histBuckets)}
 	for i := range out.Bounds {
 		out.Bounds[i] = time.Duration(1) << (histShift + i)
 	}
 	for i := range histBuckets {
-		for _, h := range hs {
+		for h := range hs {
 			out.Counts[i] += h[i].Load()
 		}
 		middle := time.Duration(3) << (histShift + i - 2) // of an octave: 3/4 of its upper bound

@@ -19,45 +19,60 @@ type slowError struct{ limit time.Duration }
 
 func (e slowError) Error() string { return fmt.Sprintf("no answer within %s", short(e.limit)) }
 
-// sawGood notes a good call. Most calls only compare.
-func (p *period) sawGood(start, end, took int64) {
-	if start > p.goodStart.Load()+coarse {
-		raise(&p.goodStart, start)
-	}
-	if end > p.goodEnd.Load()+coarse {
-		raise(&p.goodEnd, end)
-	}
-	if took > p.longest.Load() {
-		raise(&p.longest, took)
-	}
+// isNews reports whether a good call is to be noted. Most are not.
+func (p *period) isNews(start, end, took int64) bool {
+	return start > p.goodStart.Load()+coarse || end > p.goodEnd.Load()+coarse || took > p.longest.Load()
+}
+
+// note notes a good call.
+func (p *period) note(start, end, took int64) {
+	raise(&p.goodStart, start)
+	raise(&p.goodEnd, end)
+	raise(&p.longest, took)
 }
 
 // nextExpiry returns when calls of the ring will be past their time. With none
 // in it, that is the moment for calls which come from now on.
-func (p *period) nextExpiry(r *rules, now int64) int64 {
-	start, ok := p.running.oldest()
-	if !ok {
-		start = now >> r.shift << r.shift
+func (p *period) nextExpiry(now int64) int64 {
+	at := int64(never)
+	for r := range p.everyRing {
+		start, ok := r.oldest()
+		if !ok {
+			start = now >> r.shift << r.shift
+		}
+		at = min(at, r.due(start))
 	}
-	return start + 1<<r.shift + r.horizon
+	return at
 }
 
-// expire takes the calls of the oldest slice out of the ring; the slow rule
-// judges them bad.
+// expire takes the calls of the slice that is due first out of the rings; the
+// slow rule judges them bad.
 func (b *Breaker) expire(p *period, at, now int64) {
-	start, ok := p.running.oldest()
-	if !ok || start+1<<b.shift+b.horizon > now {
+	var first *ring
+	var start int64
+	for r := range p.everyRing {
+		if oldest, ok := r.oldest(); ok && r.due(oldest) <= now && (first == nil || r.due(oldest) < first.due(start)) {
+			first, start = r, oldest
+		}
+	}
+	if first == nil {
 		return // the calls that were due have left just now
 	}
-	n := p.running.expire(start)
+	var n int64
+	for r := range p.everyRing {
+		if r.shift == first.shift && r.limit == first.limit {
+			n += r.expire(start)
+		}
+	}
+	b.remember()
 	b.adrift.Add(n)
 	p.out += n
-	if b.slow == 0 || n == 0 {
+	if first.limit == never || n == 0 {
 		b.applyRules(p, at)
 		return
 	}
 	p.lastOverdue = start
-	b.cause = slowError{b.cfg.SlowCall}
+	b.cause = slowError{time.Duration(first.limit)}
 	b.badCalls(p, at, start, n, false)
 }
 
@@ -99,16 +114,20 @@ func (b *Breaker) applyRules(p *period, at int64) {
 // setBusy says whether the next good end must ask the rules: it may break a
 // run, or be the one that the rate rule was short of.
 func (b *Breaker) setBusy(p *period, w *sums) {
-	p.busy.Store(p.run.length > 0 || p.throttled > 0 || p.ramp.Load() != nil || b.rateReached(w, 0))
+	p.busy = p.trouble != nil && (p.run.length > 0 || p.throttled > 0 || p.ramp.Load() != nil || b.rateReached(w, 0))
 }
 
 // sum adds up the window of p as it is at at.
 func (b *Breaker) sum(p *period, at int64) sums {
-	return p.window.sum(&b.rules, at, b.good.total())
+	return p.window.sum(b.rules, at, b.goods())
 }
 
 func (w *sums) counts(p *period) Counts {
-	return Counts{Good: w.good, Failed: w.failed, Slow: w.slow, Run: p.run.length}
+	c := Counts{Good: w.good, Failed: w.failed, Slow: w.slow}
+	if p.trouble != nil {
+		c.Run = p.run.length
+	}
+	return c
 }
 
 // verdict returns the reason to trip at at, or "".
@@ -153,7 +172,11 @@ func (b *Breaker) undecided(p *period, last int64) int64 {
 	if b.spread == 0 {
 		return 0
 	}
-	return p.running.admittedBefore(last)
+	var n int64
+	for r := range p.everyRing {
+		n += r.admittedBefore(last)
+	}
+	return n
 }
 
 // improbable reports whether a run of that length is no accident, given how
@@ -168,7 +191,7 @@ func (b *Breaker) improbable(r *run) bool {
 
 // overdue returns how many calls are past SlowCall and not answered.
 func (b *Breaker) overdue(p *period) int64 {
-	if b.slow == 0 {
+	if b.slow == 0 || p.trouble == nil {
 		return 0
 	}
 	return p.out
@@ -177,7 +200,7 @@ func (b *Breaker) overdue(p *period) int64 {
 // nextVerdict returns the moment at which the rules will say otherwise with no
 // further call: an overdue call has gone on for long enough, see spreadOver.
 func (p *period) nextVerdict(r *rules) int64 {
-	if p.out == 0 || r.slow == 0 || r.spread == 0 {
+	if p.trouble == nil || p.out == 0 || r.slow == 0 || r.spread == 0 {
 		return never
 	}
 	at := int64(never)
@@ -215,14 +238,14 @@ func (b *Breaker) calm(p *period, at int64) bool {
 }
 
 // goodIn returns how many calls were good in the closed period p.
-func (b *Breaker) goodIn(p *period) uint64 { return b.good.total() - p.goodBefore }
+func (b *Breaker) goodIn(p *period) uint64 { return b.goods() - p.goodBefore }
 
 // judge gives the verdict on a call of a closed period.
 func (b *Breaker) judge(p *period, c *call, now, took int64, slow bool, e ending) {
 	switch {
 	case b.toldToWait(p, now, e):
 	case slow:
-		b.cause = slowError{b.cfg.SlowCall}
+		b.cause = slowError{time.Duration(c.limit)}
 		b.badCalls(p, now, c.start, 1, false)
 	case e.outcome == Failure:
 		b.badCalls(p, now, c.start, 1, true)
@@ -234,9 +257,7 @@ func (b *Breaker) judge(p *period, c *call, now, took int64, slow bool, e ending
 		}
 		b.reapplyRules(p, now)
 	default:
-		raise(&p.goodStart, c.start)
-		raise(&p.goodEnd, now)
-		raise(&p.longest, took)
+		p.note(c.start, now, took)
 		p.run, p.throttled = run{}, 0
 		if r := p.ramp.Load(); r != nil && r.good(b, now, took) {
 			p.ramp.Store(nil)

@@ -18,7 +18,7 @@ type eventLog struct {
 // emit completes t, hands it on and returns it.
 func (b *Breaker) emit(at int64, t Transition) *Transition {
 	l := &b.log
-	t.Seq, t.Name, t.From, t.At = l.seq+1, b.cfg.Name, l.shown, b.timeAt(at)
+	t.Seq, t.Name, t.From, t.At = l.seq+1, b.name, l.shown, b.timeAt(at)
 	l.seq, l.shown, l.at = t.Seq, t.To, at
 	key := TransitionKey{To: t.To, Reason: t.Reason}
 	if t.From == HeldClosed && t.To == HeldClosed && t.Reason != ReasonHeldClosed {

@@ -54,10 +54,10 @@ func (b *Breaker) classify(ctx context.Context, c *call, now int64, err error) e
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
 		return ending{outcome: Ignored, err: err, gaveUp: true}
-	case deadlinePassed(ctx, err):
-		limit := ownDeadline
-		if b.slow > 0 {
-			limit = b.slow
+	case b.deadlinePassed(ctx, err):
+		limit := c.limit
+		if limit == never {
+			limit = ownDeadline
 		}
 		if now-c.clock >= limit && !c.sending {
 			return ending{outcome: Failure, err: err}
@@ -78,17 +78,24 @@ func (b *Breaker) classify(ctx context.Context, c *call, now int64, err error) e
 
 // deadlinePassed reports whether the caller's own deadline has passed. A call
 // may say so before the context's timer does.
-func deadlinePassed(ctx context.Context, err error) bool {
+func (b *Breaker) deadlinePassed(ctx context.Context, err error) bool {
 	if ctx.Err() != nil {
 		return true
 	}
 	d, ok := ctx.Deadline()
-	return ok && errors.Is(err, context.DeadlineExceeded) && time.Until(d) <= 0
+	if !ok || !errors.Is(err, context.DeadlineExceeded) {
+		return false
+	}
+	if b.clock != nil && b.clock.manual {
+		return b.clock.until(d) <= 0
+	}
+	return time.Until(d) <= 0
 }
 
 // ask asks Config.Classify.
 func (b *Breaker) ask(err error) (o Outcome) {
-	if b.cfg.Classify == nil {
+	classify := b.live.Load().cfg.Classify
+	if classify == nil {
 		return Failure
 	}
 	defer func() {
@@ -96,5 +103,5 @@ func (b *Breaker) ask(err error) (o Outcome) {
 			o = Failure
 		}
 	}()
-	return b.cfg.Classify(err)
+	return classify(err)
 }

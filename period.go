@@ -10,37 +10,46 @@ import (
 // it, so a late result cannot decide anything newer, and nothing has to be
 // cleared: the next period is a new object.
 type period struct {
-	state    State // Closed, Open, HalfOpen or Isolated
-	reason   Reason
+	// What calls look at without the lock.
+	plain     atomic.Int64 // until then calls are let in and need no more than to be counted
+	quiet     atomic.Int64 // until then a good end matters to no rule
+	due       atomic.Int64 // when something changes by itself
+	rings     atomic.Pointer[rings]
+	ramp      atomic.Pointer[ramp]
+	goodStart atomic.Int64 // start of the good call that started last
+	goodEnd   atomic.Int64 // end of the good call that ended last
+	longest   atomic.Int64 // good call
+	first     ring         // Closed: the calls that run, see also rings
+
+	state    State  // Closed, Open, HalfOpen or Isolated
+	early    bool   // HalfOpen: began before the open time was over
+	busy     bool   // Closed: the next good end matters to a rule
+	reason   Reason // why it began
 	since    int64
 	until    int64 // Open and Isolated: the end, or never
-	early    bool  // HalfOpen: began before the open time was over
 	override *override
-	began    *Transition // nil: the breaker was made so
+	began    *Transition     // nil: the breaker was made so
+	refusal  *OpenError      // for every call that is not let through
+	refused  *atomic.Uint64  // counts them
+	released context.Context // done once a trip releases the callers; nil without CancelOnTrip
+	release  context.CancelCauseFunc
 
-	refusal     *OpenError // for every call that is not let through
-	refusalKind int
-	released    context.Context // done once a trip releases the callers; nil without CancelOnTrip
-	release     context.CancelCauseFunc
+	// Closed. The breaker's lock guards these.
+	window     window
+	goodBefore uint64 // good calls of the breaker before the period
+	*trouble          // nil as long as there was none
 
-	due  atomic.Int64 // when something changes by itself; every call compares
-	busy atomic.Bool  // Closed: the next good end matters to a rule
+	*trials // HalfOpen
+}
 
-	// Closed. running, the marks and ramp are read without the lock.
-	running     *ring
-	goodStart   atomic.Int64 // start of the good call that started last
-	goodEnd     atomic.Int64 // end of the good call that ended last, also of trials
-	longest     atomic.Int64 // good call
-	ramp        atomic.Pointer[ramp]
-	window      *window
+// trouble is what a closed period knows of calls that did not just end well. The
+// breaker's lock guards it.
+type trouble struct {
 	run         run
-	out         int64  // calls out of the ring and not answered: overdue, if somebody judges
-	lastOverdue int64  // admission of the latest overdue ones
-	goodBefore  uint64 // good calls of the breaker before the period
-	throttled   int    // calls in a row that were told to wait by a rate limit
-	ruledAt     int64  // when the rules were last asked
-
-	trials // HalfOpen
+	out         int64 // calls out of the ring and not answered: overdue, if somebody judges
+	lastOverdue int64 // admission of the latest overdue ones
+	throttled   int   // calls in a row that were told to wait by a rate limit
+	ruledAt     int64 // when the rules were last asked
 }
 
 // newPeriod makes a period that is not yet in force.
@@ -49,14 +58,19 @@ func (b *Breaker) newPeriod(s State, since, until int64, reason Reason) *period 
 	p.goodStart.Store(-1)
 	p.goodEnd.Store(-1)
 	if s == Closed {
-		p.running = &ring{shift: b.shift}
-		p.window = &window{}
-		p.goodBefore = b.good.total()
-		p.window.begin(&b.rules, since, p.goodBefore)
+		p.first.begin(b.rules, &b.good)
+		p.goodBefore = b.goods()
+		p.window.begin(b.rules, since, p.goodBefore)
+	} else {
+		p.trials = &trials{}
 	}
 	if b.cfg.CancelOnTrip && (s == Closed || s == HalfOpen) {
 		p.released, p.release = context.WithCancelCause(context.Background())
 	}
+	if b.past == nil {
+		return p // the first one: it refuses nobody, and has seen no trouble
+	}
+	p.trouble = &trouble{}
 	kind := ReasonOpen
 	switch s {
 	case Closed:
@@ -70,7 +84,7 @@ func (b *Breaker) newPeriod(s State, since, until int64, reason Reason) *period 
 			kind = ReasonToldToWait
 		}
 	}
-	p.refusalKind = refusalIndex(kind)
+	p.refused = &b.refused[refusalIndex(kind)]
 	p.refusal = b.refusalOf(p, kind)
 	return p
 }
@@ -82,7 +96,7 @@ func (b *Breaker) refusalOf(p *period, kind Reason) *OpenError {
 		cause = nil // it has nothing to do with it
 	}
 	return &OpenError{
-		Name: b.cfg.Name, State: p.state, Reason: kind, Trip: b.tripReason,
+		Name: b.name, State: p.state, Reason: kind, Trip: b.tripReason,
 		Since: b.timeAt(p.since), Until: b.timeAt(p.until), Cause: cause,
 		left: func() time.Duration {
 			if p.until == never {
@@ -98,9 +112,13 @@ func (b *Breaker) refusalOf(p *period, kind Reason) *OpenError {
 func (b *Breaker) enter(p *period, at int64, t Transition) {
 	old := b.cur.Load()
 	b.cur.Store(p)
-	old.dropTrials(b)
+	old.plain.Store(0)
+	old.quiet.Store(0)
+	if old.trials != nil {
+		old.dropTrials(b)
+	}
 	if old.state == Closed {
-		b.adrift.Add(old.running.seal()) // after the store: who comes too late for the seal comes again
+		b.adrift.Add(old.seal()) // after the store: who comes too late for the seal comes again
 		if longest := old.longest.Load(); longest > 0 {
 			b.longest = longest
 		}
@@ -154,8 +172,19 @@ func (b *Breaker) act(now int64, f func(now int64)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now = b.settle(now)
+	b.remember()
 	f(now)
 	b.settle(now)
+}
+
+// remember makes room for what is more than a plain call.
+func (b *Breaker) remember() {
+	if b.past == nil {
+		b.past = &past{}
+	}
+	if p := b.cur.Load(); p.trouble == nil {
+		p.trouble = &trouble{}
+	}
 }
 
 // settle performs everything that is due by now, each thing dated at the
@@ -168,11 +197,26 @@ func (b *Breaker) settle(now int64) int64 {
 		p := b.cur.Load()
 		at, act := b.next(p, now)
 		p.due.Store(at)
+		p.plan(at)
 		if at > now {
 			return now
 		}
 		act(b, p, max(at, b.log.at), now) // a call that was held up on its way in may be due before the last change
 	}
+}
+
+// plan says until when calls need no more than to be counted, if something is
+// due at at.
+func (p *period) plan(at int64) {
+	plain, quiet := at, at
+	if p.state != Closed || p.released != nil || p.ramp.Load() != nil {
+		plain = 0
+	}
+	if p.state != Closed || p.busy {
+		quiet = 0
+	}
+	p.plain.Store(plain)
+	p.quiet.Store(quiet)
 }
 
 // action is something that becomes due at a moment and is done not before.
@@ -197,8 +241,8 @@ func (b *Breaker) next(p *period, now int64) (at int64, act action) {
 	case HalfOpen:
 		sooner(p.nextLease(), (*Breaker).endLease)
 	case Closed:
-		sooner(p.nextExpiry(&b.rules, now), (*Breaker).expire)
-		sooner(p.nextVerdict(&b.rules), (*Breaker).applyDue)
+		sooner(p.nextExpiry(now), (*Breaker).expire)
+		sooner(p.nextVerdict(b.rules), (*Breaker).applyDue)
 		if p.ramp.Load() != nil {
 			sooner(p.since+int64(b.cfg.Ramp), (*Breaker).endRamp)
 		}
@@ -217,9 +261,10 @@ func (b *Breaker) endIsolation(p *period, at, _ int64) {
 }
 
 func (b *Breaker) rollWindow(p *period, _, now int64) {
-	p.window.roll(&b.rules, now, b.good.total())
+	p.window.roll(b.rules, now, b.goods())
 	w := b.sum(p, now)
 	b.setBusy(p, &w)
+	b.tendRings(p)
 }
 
 // timeAt returns a moment of the breaker's clock as a time; zero for never.
@@ -227,8 +272,8 @@ func (b *Breaker) timeAt(at int64) time.Time {
 	if at == never {
 		return time.Time{}
 	}
-	if b.ticks != nil {
-		return b.base.Add(time.Duration(at))
+	if b.clock != nil {
+		return b.clock.timeAt(at)
 	}
 	now := time.Now() // the wall clock may have been set since base
 	return now.Add(time.Duration(at) - now.Sub(b.base))
@@ -241,8 +286,8 @@ func (b *Breaker) clockAt(t time.Time, now int64) int64 {
 		return never
 	}
 	left := time.Until(t)
-	if b.ticks != nil {
-		left = t.Sub(b.base) - time.Duration(now)
+	if b.clock != nil {
+		left = b.clock.until(t)
 	}
 	if int64(left) > never-now {
 		return never

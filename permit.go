@@ -81,6 +81,17 @@ func (p *Permit) end() bool { return p.b != nil && p.ended.CompareAndSwap(false,
 // Trial reports whether the call is a trial.
 func (p *Permit) Trial() bool { return p.call.kind == onTrial }
 
+// ReleasedContext returns a context that is done when a trip releases the callers
+// that wait for an answer, with the *OpenError for them as its cause; nil without
+// Config.CancelOnTrip. It is the same for many calls, so derive none from it: use
+// context.AfterFunc. Once the call is answered it means nothing.
+func (p *Permit) ReleasedContext() context.Context {
+	if p.b == nil {
+		return nil
+	}
+	return p.call.period.released
+}
+
 // Released returns a channel that is closed when a trip releases the callers
 // that wait for an answer; nil without Config.CancelOnTrip. Once the call is
 // answered it means nothing.

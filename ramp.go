@@ -25,18 +25,18 @@ func newRamp(b *Breaker, at int64) *ramp {
 
 // takeRamped lets a call in as long as the limit allows it, and nobody while a
 // run is long enough to trip: only the calls on the way can still break it.
-func (b *Breaker) takeRamped(p *period, r *ramp, now int64) bool {
+func (b *Breaker) takeRamped(p *period, r *ramp, now int64, c *call) bool {
 	if r.condemned(b, p) || b.onTheWay(p) >= int64(r.limit) {
 		r.refused = true
 		return false
 	}
-	return p.running.enter(now)
+	return c.enter(p, now)
 }
 
 // onTheWay returns how many calls of p are undecided. A call is, until it is
 // answered, or overdue by the slow rule.
 func (b *Breaker) onTheWay(p *period) int64 {
-	n := p.running.calls()
+	n := p.running()
 	if b.slow == 0 {
 		n += p.out
 	}

@@ -3,20 +3,28 @@ package recloser
 // Stats returns what the breaker knows at this moment.
 func (b *Breaker) Stats() (s Stats) {
 	now := b.now()
-	b.act(now, func(now int64) { s = b.read(now) })
-	return s
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.read(b.settle(now))
 }
 
 func (b *Breaker) read(now int64) Stats {
-	p := b.cur.Load()
+	p, seen := b.cur.Load(), b.past
+	if seen == nil {
+		seen = &past{}
+	}
 	s := Stats{
-		At: b.timeAt(now), Name: b.cfg.Name, State: p.state, Automatic: p.state, Reason: p.reason,
-		Since: b.timeAt(p.since), Until: b.timeAt(p.until), OpenFor: b.openFor, Step: b.step, Cause: b.cause, Seq: b.log.seq,
+		At: b.timeAt(now), Name: b.name, State: p.state, Automatic: p.state, Reason: p.reason,
+		Since: b.timeAt(p.since), Until: b.timeAt(p.until), OpenFor: seen.openFor, Step: seen.step, Cause: seen.cause, Seq: b.log.seq,
 		MinCalls: b.cfg.MinCalls, SlowCall: b.cfg.SlowCall,
-		InFlight: int(b.adrift.Load()) + len(p.leased), Trials: len(p.leased), Overdue: int(b.overdue(p)),
-		Success: b.good.total() + b.otherGood, Failed: b.failed, Slow: b.slowCalls, Ignored: b.ignored, Late: b.late,
+		InFlight: int(b.adrift.Load()), Overdue: int(b.overdue(p)),
+		Success: b.goods() + seen.otherGood, Failed: seen.failed, Slow: seen.slowCalls, Ignored: seen.ignored, Late: seen.late,
 		Refused: make(map[Reason]uint64, refusalKinds), Transitions: make(map[TransitionKey]uint64, len(TransitionKeys())),
-		Latency: sumOf(&b.good, &b.rest),
+		Latency: sumOf(b.histograms(seen)),
+	}
+	if p.trials != nil {
+		s.Trials = len(p.leased)
+		s.InFlight += s.Trials
 	}
 	if p.began != nil {
 		s.Began = *p.began
@@ -38,13 +46,13 @@ func (b *Breaker) read(now int64) Stats {
 	}
 	s.Window = b.countsAt(p, now)
 	if p.state == Closed {
-		s.InFlight += int(p.running.calls())
+		s.InFlight += int(p.running())
 		if b.calm(p, now) {
 			s.Step = 0
 		}
 	}
 	for i, reason := range refusalReasons {
-		s.Refused[reason] = b.refused[i].Load()
+		s.Refused[reason] = seen.refused[i].Load()
 	}
 	for _, key := range TransitionKeys() {
 		s.Transitions[key] = b.log.counts[key]

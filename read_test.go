@@ -78,7 +78,7 @@ func TestStatsOfANewBreaker(t *testing.T) {
 	mustEqual(t, "Automatic", st.Automatic, Closed)
 	mustEqual(t, "MinCalls", st.MinCalls, 20)
 	mustEqual(t, "SlowCall", st.SlowCall, time.Second)
-	mustEqual(t, "Since", st.Since, s.b.base)
+	mustEqual(t, "Since", st.Since, epoch)
 	mustEqual(t, "Until", st.Until, time.Time{})
 	mustEqual(t, "OpenFor", st.OpenFor, 0)
 	mustEqual(t, "Seq", st.Seq, 0)
@@ -103,12 +103,12 @@ func TestStatsOfANewBreaker(t *testing.T) {
 
 func TestStatsOfAnOverride(t *testing.T) {
 	s := newTripped(t, strict())
-	end := s.b.base.Add(time.Hour)
+	end := epoch.Add(time.Hour)
 	if err := s.b.HoldClosed("ann", "festival", end); err != nil {
 		t.Fatal(err)
 	}
 	st := s.b.Stats()
-	want := Override{State: HeldClosed, By: "ann", Why: "festival", Since: s.b.base, Until: end}
+	want := Override{State: HeldClosed, By: "ann", Why: "festival", Since: epoch, Until: end}
 	if st.Override == nil || *st.Override != want {
 		t.Errorf("override %+v, want %+v", st.Override, want)
 	}
@@ -121,7 +121,7 @@ func TestStatsOfAnOverride(t *testing.T) {
 		t.Fatal(err)
 	}
 	st = s.b.Stats()
-	want = Override{State: Isolated, By: "bob", Why: "fire", Since: s.b.base}
+	want = Override{State: Isolated, By: "bob", Why: "fire", Since: epoch}
 	if st.Override == nil || *st.Override != want {
 		t.Errorf("override %+v, want %+v", st.Override, want)
 	}

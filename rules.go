@@ -32,8 +32,8 @@ type rules struct {
 	maxAge    int64  // of a slice that counts
 }
 
-func newRules(c Config) rules {
-	r := rules{cfg: c, slowAfter: never, slice: int64(c.Window) / 10}
+func newRules(c Config) *rules {
+	r := &rules{cfg: c, slowAfter: never, slice: int64(c.Window) / 10}
 	if c.SlowCall > 0 {
 		r.slow, r.slowAfter = int64(c.SlowCall), int64(c.SlowCall)
 	}

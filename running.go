@@ -12,8 +12,12 @@ import "sync/atomic"
 // slices apart that share a word, so a call from long ago never touches the
 // count of a new one.
 type ring struct {
-	shift uint8 // a slice lasts 1<<shift ns
-	words [ringSlices]atomic.Uint64
+	shift   uint8         // a slice lasts 1<<shift ns
+	lost    atomic.Uint32 // races lost to another processor since somebody looked
+	limit   int64         // SlowCall as it was when the ring was made; never if off
+	horizon int64         // a running call leaves the ring that long after its slice ended
+	good    *histogram    // takes the calls that end well
+	words   [ringSlices]atomic.Uint64
 }
 
 const (
@@ -24,6 +28,10 @@ const (
 	callMask    = sealed - 1
 	roundSealed = ^uint64(callMask) // a generation that never comes
 )
+
+func (r *ring) begin(rules *rules, good *histogram) {
+	r.shift, r.limit, r.horizon, r.good = rules.shift, rules.slowAfter, rules.horizon, good
+}
 
 // enter counts a call admitted at now, and reports false if its slice is sealed.
 func (r *ring) enter(now int64) bool {
@@ -41,6 +49,7 @@ func (r *ring) enter(now int64) bool {
 		if word.CompareAndSwap(w, next) {
 			return true
 		}
+		r.lost.Add(1)
 	}
 }
 
@@ -74,6 +83,9 @@ func (r *ring) oldest() (start int64, ok bool) {
 	return int64(first << r.shift), ok
 }
 
+// due returns when the calls of the slice that began at start are past their time.
+func (r *ring) due(start int64) int64 { return start + 1<<r.shift + r.horizon }
+
 // expire seals the slice that began at start and returns how many calls it
 // still had.
 func (r *ring) expire(start int64) int64 {
@@ -96,6 +108,16 @@ func (r *ring) seal() (calls int64) {
 		calls += int64(r.words[i].Swap(roundSealed) & callMask)
 	}
 	return calls
+}
+
+// drain closes for good what has no calls, and reports whether that is all.
+func (r *ring) drain() bool {
+	empty := true
+	for i := range r.words {
+		w := r.words[i].Load()
+		empty = (w&callMask == 0 && r.words[i].CompareAndSwap(w, roundSealed)) && empty
+	}
+	return empty
 }
 
 // admittedBefore returns how many running calls were admitted in slices before

@@ -58,6 +58,7 @@ func (b *Breaker) takeTrial(p *period, now int64, c *call) bool {
 	if len(p.leased) >= slots {
 		return false
 	}
+	c.begin(p, now, b.slowAfter)
 	t := &trial{start: now}
 	b.clockTrial(t, now)
 	p.leased = append(p.leased, t)
@@ -158,7 +159,7 @@ func (b *Breaker) goodTrial(p *period, at, took int64) {
 	next := b.newPeriod(Closed, at, never, ReasonTrialsGood)
 	if b.cfg.Ramp > 0 {
 		next.ramp.Store(newRamp(b, at))
-		next.busy.Store(true)
+		next.busy = true
 	}
 	b.enter(next, at, Transition{Reason: ReasonTrialsGood, Counts: Counts{Good: uint64(p.good)}})
 }

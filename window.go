@@ -6,15 +6,21 @@ import "math"
 // full ones. Good calls are not counted here: each slice remembers how many
 // the breaker had booked when it began. The breaker's lock guards it.
 type window struct {
-	slices [11]slice
-	head   int   // the running one
-	used   int   // how many are
-	rollAt int64 // when to look whether the running one may end
+	slices [windowSlices]slice
+	bad    *[windowSlices]badSlice // nil as long as no call was bad
+	head   uint8                   // the running one
+	used   uint8                   // how many are
+	rollAt int64                   // when to look whether the running one may end
 }
 
+const windowSlices = 11
+
 type slice struct {
-	start        int64
-	good         uint64 // booked by the breaker before the slice began
+	start int64
+	good  uint64 // booked by the breaker before the slice began
+}
+
+type badSlice struct {
 	failed, slow uint32
 	gaveUp       uint32 // callers who gave up: for the run rule only
 	first, last  int64  // admission of the first and the last bad call
@@ -32,18 +38,32 @@ func (w *sums) judged() uint64 { return w.good + w.failed + w.slow }
 // begin starts a new slice at now. good is the breaker's count of good calls.
 func (w *window) begin(r *rules, now int64, good uint64) {
 	if w.used > 0 {
-		w.head = (w.head + 1) % len(w.slices)
+		w.head = (w.head + 1) % windowSlices
 	}
-	w.used = min(w.used+1, len(w.slices))
+	w.used = min(w.used+1, windowSlices)
 	w.slices[w.head] = slice{start: now, good: good}
+	if w.bad != nil {
+		w.bad[w.head] = badSlice{}
+	}
 	w.rollAt = now + r.slice
+}
+
+// badOf returns the running slice's bad calls.
+func (w *window) badOf() *badSlice {
+	if w.bad == nil {
+		w.bad = &[windowSlices]badSlice{}
+	}
+	return &w.bad[w.head]
 }
 
 // roll starts a new slice if the running one is long and full enough, or too
 // old, and else says when to look again.
 func (w *window) roll(r *rules, now int64, good uint64) {
 	s := &w.slices[w.head]
-	judged := good - s.good + uint64(s.failed) + uint64(s.slow)
+	judged := good - s.good
+	if w.bad != nil {
+		judged += uint64(w.bad[w.head].failed) + uint64(w.bad[w.head].slow)
+	}
 	if judged >= r.perSlice || now-s.start >= r.oldSlice {
 		w.begin(r, now, good)
 		return
@@ -53,7 +73,7 @@ func (w *window) roll(r *rules, now int64, good uint64) {
 
 // book adds n bad calls admitted at admitted to the running slice.
 func (w *window) book(admitted int64, n uint32, failed bool) {
-	s := &w.slices[w.head]
+	s := w.badOf()
 	if s.failed+s.slow == 0 {
 		s.first, s.last = admitted, admitted
 	}
@@ -66,7 +86,7 @@ func (w *window) book(admitted int64, n uint32, failed bool) {
 }
 
 // bookGaveUp adds a caller who gave up to the running slice.
-func (w *window) bookGaveUp() { w.slices[w.head].gaveUp++ }
+func (w *window) bookGaveUp() { w.badOf().gaveUp++ }
 
 // firstBad returns when the first bad call of the slices that count was admitted.
 func (w *window) firstBad(r *rules, now int64) (first int64, ok bool) {
@@ -77,11 +97,15 @@ func (w *window) firstBad(r *rules, now int64) (first int64, ok bool) {
 // sum adds up the slices that are not too old at now.
 func (w *window) sum(r *rules, now int64, good uint64) (t sums) {
 	for i := range w.used {
-		s := &w.slices[(w.head-i+len(w.slices))%len(w.slices)]
-		if s.start < now-r.maxAge {
+		i = (w.head - i + windowSlices) % windowSlices
+		if w.slices[i].start < now-r.maxAge {
 			break
 		}
-		t.good = good - s.good
+		t.good = good - w.slices[i].good
+		if w.bad == nil {
+			continue
+		}
+		s := &w.bad[i]
 		if s.failed+s.slow > 0 {
 			if t.bad() == 0 {
 				t.first, t.last = s.first, s.last

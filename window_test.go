@@ -9,24 +9,24 @@ import (
 // windowed drives a window alone: look is what every look at the breaker does.
 type windowed struct {
 	window
-	r    rules
+	r    *rules
 	good uint64
 	now  int64
 }
 
 func newWindowed(cfg Config) *windowed {
 	w := &windowed{r: newRules(cfg.WithDefaults())}
-	w.begin(&w.r, 0, 0)
+	w.begin(w.r, 0, 0)
 	return w
 }
 
 func (w *windowed) look() {
 	if w.now >= w.rollAt {
-		w.roll(&w.r, w.now, w.good)
+		w.roll(w.r, w.now, w.good)
 	}
 }
 
-func (w *windowed) sums() sums { return w.sum(&w.r, w.now, w.good) }
+func (w *windowed) sums() sums { return w.sum(w.r, w.now, w.good) }
 
 // drive has a call end at each interval, for d.
 func (w *windowed) drive(interval, d time.Duration, end func()) {

@@ -1,0 +1,101 @@
+package recloser_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// What the page about building a breaker shows is, block after block, the whole
+// of what Example_byHand runs.
+func TestByHandShowsTheExample(t *testing.T) {
+	_, example, ok := strings.Cut(read(t, "example_byhand_test.go"), "\n)\n\n")
+	if !ok {
+		t.Fatal("example_byhand_test.go has no imports")
+	}
+	if shown := strings.Join(blocks(t, "docs/how-a-breaker-works.md", "go"), "\n"); shown != example {
+		t.Errorf("docs/how-a-breaker-works.md shows\n%s\nwant\n%s", shown, example)
+	}
+}
+
+// A page that points to a case points to the part of the table where it is.
+func TestDocumentsNameCasesThatAreThere(t *testing.T) {
+	section := map[string]string{}
+	under := ""
+	for line := range strings.Lines(read(t, "docs/CASES.md")) {
+		if m := regexp.MustCompile(`^## (.*)\n`).FindStringSubmatch(line); m != nil {
+			under = strings.ReplaceAll(strings.ToLower(m[1]), " ", "-")
+		} else if m := regexp.MustCompile(`^\| ([CG]\d\d) \|`).FindStringSubmatch(line); m != nil {
+			section[m[1]] = under
+		}
+	}
+	named := 0
+	for _, document := range documents(t) {
+		for _, m := range regexp.MustCompile(`\[([CG]\d\d)\]\([^)#]*CASES\.md#([^)]*)\)`).FindAllStringSubmatch(read(t, document), -1) {
+			named++
+			if section[m[1]] != m[2] {
+				t.Errorf("%s: %s is not under %s but under %q", document, m[1], m[2], section[m[1]])
+			}
+		}
+	}
+	if named == 0 {
+		t.Error("no case is named at all")
+	}
+}
+
+// What the guides link to is there.
+func TestGuidesLinkToWhatIsThere(t *testing.T) {
+	linked := 0
+	for _, document := range documents(t) {
+		if filepath.Dir(document) == "docs" {
+			continue // of TestDocumentsNameFilesThatAreThere
+		}
+		for _, m := range regexp.MustCompile(`\]\(([^):#]*)#?([^):]*)\)`).FindAllStringSubmatch(read(t, document), -1) {
+			linked++
+			target := document
+			if m[1] != "" {
+				target = filepath.Join(filepath.Dir(document), m[1])
+			}
+			if _, err := os.Stat(target); err != nil {
+				t.Errorf("%s: %v", document, err)
+			} else if m[2] != "" && !hasSection(read(t, target), m[2]) {
+				t.Errorf("%s: %s has no section %s", document, target, m[2])
+			}
+		}
+	}
+	if linked == 0 {
+		t.Error("nothing is linked at all")
+	}
+}
+
+func documents(t *testing.T) []string {
+	t.Helper()
+	var all []string
+	for _, pattern := range []string{"docs/*.md", "docs/guides/*.md"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, found...)
+	}
+	return all
+}
+
+// mustShow wants a document to have exactly this table: figures that are worked
+// out cannot go stale.
+func mustShow(t *testing.T, document string, rows [][]string) {
+	t.Helper()
+	var table strings.Builder
+	for i, row := range rows {
+		fmt.Fprintf(&table, "| %s |\n", strings.Join(row, " | "))
+		if i == 0 {
+			table.WriteString("|" + strings.Repeat("---|", len(row)) + "\n")
+		}
+	}
+	if !strings.Contains(read(t, document), "\n"+table.String()+"\n") {
+		t.Errorf("%s does not have this table:\n%s", document, table.String())
+	}
+}

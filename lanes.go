@@ -1,0 +1,140 @@
+package recloser
+
+import (
+	"iter"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// rings are the rings of a closed period that has more than its first one: after
+// SlowCall has changed, since calls are judged by the limit that they were
+// admitted under; and where processors get into each other's way, see addLanes.
+type rings struct {
+	all   []*ring // every one that may have calls
+	lanes []*ring // those that take new ones
+
+	mine sync.Pool // hands each processor the lane that it had before
+	next atomic.Uint32
+}
+
+// lane is what a processor has to itself. The padding keeps two of them off the
+// same cache line.
+type lane struct {
+	histogram
+	_ [64]byte
+}
+
+// crowded is how many races lost since the last look make a ring crowded.
+const crowded = 1000
+
+// ring returns the one to enter now.
+func (p *period) ring() *ring {
+	if rs := p.rings.Load(); rs != nil {
+		return rs.pick()
+	}
+	return &p.first
+}
+
+func (rs *rings) pick() *ring {
+	if len(rs.lanes) == 1 {
+		return rs.lanes[0]
+	}
+	r, ok := rs.mine.Get().(*ring)
+	if !ok {
+		r = rs.lanes[int(rs.next.Add(1))%len(rs.lanes)]
+	}
+	rs.mine.Put(r)
+	return r
+}
+
+// everyRing yields all rings that may have calls.
+func (p *period) everyRing(yield func(*ring) bool) {
+	rs := p.rings.Load()
+	if rs == nil {
+		yield(&p.first)
+		return
+	}
+	for _, r := range rs.all {
+		if !yield(r) {
+			return
+		}
+	}
+}
+
+// running returns how many calls of the period are in its rings.
+func (p *period) running() (n int64) {
+	for r := range p.everyRing {
+		n += r.calls()
+	}
+	return n
+}
+
+// seal closes all rings for good and returns how many calls they still had.
+func (p *period) seal() (n int64) {
+	for r := range p.everyRing {
+		n += r.seal()
+	}
+	return n
+}
+
+// newRings has calls enter fresh rings, made for the rules in force: n of them.
+// The old ones stay for as long as they have calls. The breaker's lock is held.
+func (b *Breaker) newRings(p *period, n int) {
+	for len(b.lanes) < n {
+		b.lanes = append(b.lanes, &lane{})
+	}
+	rs := &rings{all: slices.Collect(p.everyRing)}
+	for i := range n {
+		r := &ring{}
+		r.begin(b.rules, &b.lanes[i].histogram)
+		rs.lanes = append(rs.lanes, r)
+	}
+	rs.all = append(rs.all, rs.lanes...)
+	p.rings.Store(rs)
+}
+
+// tendRings gives each processor a ring of its own where they got into each
+// other's way since the last time, and drops rings that have no more calls. The
+// breaker's lock is held.
+func (b *Breaker) tendRings(p *period) {
+	if p.ring().lost.Swap(0) >= crowded && runtime.GOMAXPROCS(0) > 1 {
+		if rs := p.rings.Load(); rs == nil || len(rs.lanes) == 1 {
+			b.newRings(p, runtime.GOMAXPROCS(0))
+		}
+	}
+	rs := p.rings.Load()
+	if rs == nil || len(rs.all) == len(rs.lanes) {
+		return
+	}
+	kept := &rings{lanes: rs.lanes}
+	for _, r := range rs.all {
+		if slices.Contains(rs.lanes, r) || !r.drain() {
+			kept.all = append(kept.all, r)
+		}
+	}
+	p.rings.Store(kept)
+}
+
+// histograms yields all that count calls which were not ignored.
+func (b *Breaker) histograms(seen *past) iter.Seq[*histogram] {
+	return func(yield func(*histogram) bool) {
+		for _, l := range b.lanes {
+			if !yield(&l.histogram) {
+				return
+			}
+		}
+		_ = yield(&b.good) && yield(&seen.rest)
+	}
+}
+
+// goods returns how many calls of the breaker ended well and in time. The
+// breaker's lock is held.
+func (b *Breaker) goods() uint64 {
+	n := b.good.total()
+	for _, l := range b.lanes {
+		n += l.total()
+	}
+	return n
+}
