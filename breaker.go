@@ -32,7 +32,6 @@ type Breaker struct {
 	*past             // nil as long as nothing happened but good calls
 	log    eventLog
 	seen   int64   // the latest time that was settled
-	lanes  []*lane // more of good, where processors would get into each other's way
 	random func() float64
 }
 
@@ -41,6 +40,7 @@ type Breaker struct {
 type past struct {
 	refused [refusalKinds]atomic.Uint64
 	rest    histogram // calls that were not ignored and that Breaker.good does not have
+	lanes []*lane // more of Breaker.good, where processors got into each other's way
 	totals
 	tripReason   Reason        // of the last opening
 	step         int           // how often the open time has been doubled
@@ -132,7 +132,7 @@ func (b *Breaker) Do(ctx context.Context, fn func(context.Context) error) error 
 // or one that a trip releases.
 func (b *Breaker) do(ctx context.Context, c *call, fn func(context.Context) error) error {
 	callCtx := ctx
-	if released := c.period.released; released != nil {
+	if released := c.release; released != nil {
 		derived, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		stop := context.AfterFunc(released, func() { cancel(context.Cause(released)) })
@@ -184,10 +184,11 @@ func (b *Breaker) Allow(ctx context.Context) (p Permit, err error) {
 // call is an admitted call on its way.
 type call struct {
 	period   *period
-	ring     *ring  // of a call that is tracked
-	start    int64  // when it was admitted
-	clock    int64  // when the slow clock started: at start, or when the request was sent
-	limit    int64  // SlowCall when it was admitted, or sent; never if off
+	ring     *ring // of a call that is tracked
+	start    int64 // when it was admitted
+	clock    int64 // when the slow clock started: at start, or when the request was sent
+	limit    int64 // SlowCall when it was admitted, or sent; never if off
+	release  *release
 	answered int64  // when; 0: not yet
 	trial    *trial // of a call that is onTrial
 	kind     callKind
@@ -205,7 +206,7 @@ const (
 
 // begin notes which period admitted the call, when, and under which limit.
 func (c *call) begin(p *period, now, limit int64) {
-	c.period, c.start, c.clock, c.limit = p, now, now, limit
+	c.period, c.start, c.clock, c.limit, c.release = p, now, now, limit, p.release.Load()
 }
 
 // enter has the call counted by its period's ring, and reports false if it comes

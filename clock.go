@@ -147,10 +147,7 @@ func (c *Clock) run() {
 			case <-c.stop:
 			}
 		case <-c.stop:
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			c.step(time.Now(), mostTicks*c.tick)
-			c.word.Or(askReader)
+			c.end(time.Now())
 			return
 		}
 	}
@@ -169,6 +166,18 @@ func (c *Clock) ticked(now time.Time) (asleep bool) {
 	c.steps = 0
 	c.asleep = c.word.Or(askReader)&askReader != 0
 	return c.asleep
+}
+
+// end has every reader from now on read the machine's clock.
+func (c *Clock) end(now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	most := mostTicks * c.tick
+	if c.asleep {
+		most = maxStep
+	}
+	c.step(now, most)
+	c.word.Or(askReader)
 }
 
 // timeAt returns when it was, or will be, at on the clock, as a time of day.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -18,6 +19,30 @@ func TestByHandShowsTheExample(t *testing.T) {
 	}
 	if shown := strings.Join(blocks(t, "docs/how-a-breaker-works.md", "go"), "\n"); shown != example {
 		t.Errorf("docs/how-a-breaker-works.md shows\n%s\nwant\n%s", shown, example)
+	}
+}
+
+// What a guide shows is, block after block, what is between the marks of examples.
+func TestGuidesShowExamples(t *testing.T) {
+	for document, example := range map[string]string{
+		"docs/guides/choosing-open-times.md": "example_recoveries_test.go",
+		"docs/guides/migrating.md":           "example_migrating_test.go",
+	} {
+		var want []string
+		for i, part := range regexp.MustCompile(`\t// guide (?:begins|ends)\n`).Split(read(t, example), -1) {
+			if i%2 == 1 {
+				want = append(want, regexp.MustCompile(`(?m)^\t`).ReplaceAllString(part, ""))
+			}
+		}
+		shown := blocks(t, document, "go")
+		for i, block := range want {
+			if !slices.Contains(shown, block) {
+				t.Errorf("%s does not show block %d of %s:\n%s", document, i+1, example, block)
+			}
+		}
+		if len(want) == 0 {
+			t.Errorf("%s has lost its marks", example)
+		}
 	}
 }
 
@@ -53,7 +78,8 @@ func TestGuidesLinkToWhatIsThere(t *testing.T) {
 		if filepath.Dir(document) == "docs" {
 			continue // of TestDocumentsNameFilesThatAreThere
 		}
-		for _, m := range regexp.MustCompile(`\]\(([^):#]*)#?([^):]*)\)`).FindAllStringSubmatch(read(t, document), -1) {
+		text := regexp.MustCompile("(?ms)^```.*?^```$").ReplaceAllString(read(t, document), "")
+		for _, m := range regexp.MustCompile(`\]\(([^):#]*)#?([^):]*)\)`).FindAllStringSubmatch(text, -1) {
 			linked++
 			target := document
 			if m[1] != "" {

@@ -25,6 +25,7 @@ const (
 	ReasonExpired     Reason = "expired"        // an override reached its end
 	ReasonReset       Reason = "reset"          // by an operator
 	ReasonTripped     Reason = "tripped"        // by TripFor
+	ReasonRestored    Reason = "restored"       // by Restore: as it was before a restart
 )
 
 // Why a call was refused, besides ReasonToldToWait, ReasonIsolated and

@@ -48,7 +48,7 @@ func (b *Breaker) finish(c *call, now int64, e ending) {
 		case c.kind == unjudged:
 		case !inPeriod:
 			b.late++
-			if c.answered == 0 && e.outcome != Success && p.released != nil && p.released.Err() != nil {
+			if c.answered == 0 && e.outcome != Success && c.release != nil && c.release.Err() != nil {
 				b.refused[refusalIndex(ReasonReleased)].Add(1)
 			}
 		case c.judged:

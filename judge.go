@@ -250,7 +250,7 @@ func (b *Breaker) judge(p *period, c *call, now, took int64, slow bool, e ending
 	case e.outcome == Failure:
 		b.badCalls(p, now, c.start, 1, true)
 	case e.outcome == Ignored:
-		if b.impatient(c, now, e) && p.goodEnd.Load() < c.start {
+		if impatient(c, now, e) && p.goodEnd.Load() < c.start {
 			b.cause = errGaveUp
 			b.extendRun(p, now, c.start, 1)
 			p.window.bookGaveUp()
@@ -276,8 +276,8 @@ func (b *Breaker) reapplyRules(p *period, now int64) {
 
 // impatient reports whether the caller gave up late enough for it to say
 // something about the dependency.
-func (b *Breaker) impatient(c *call, now int64, e ending) bool {
-	return e.gaveUp && b.slow > 0 && c.answered == 0 && !c.sending && now-c.clock >= b.slow/2
+func impatient(c *call, now int64, e ending) bool {
+	return e.gaveUp && c.limit != never && c.answered == 0 && !c.sending && now-c.clock >= c.limit/2
 }
 
 // toldToWait opens the breaker for as long as the dependency asks, if it does.

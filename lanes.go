@@ -82,6 +82,7 @@ func (p *period) seal() (n int64) {
 // newRings has calls enter fresh rings, made for the rules in force: n of them.
 // The old ones stay for as long as they have calls. The breaker's lock is held.
 func (b *Breaker) newRings(p *period, n int) {
+	b.remember()
 	for len(b.lanes) < n {
 		b.lanes = append(b.lanes, &lane{})
 	}
@@ -120,7 +121,7 @@ func (b *Breaker) tendRings(p *period) {
 // histograms yields all that count calls which were not ignored.
 func (b *Breaker) histograms(seen *past) iter.Seq[*histogram] {
 	return func(yield func(*histogram) bool) {
-		for _, l := range b.lanes {
+		for _, l := range seen.lanes {
 			if !yield(&l.histogram) {
 				return
 			}
@@ -133,8 +134,18 @@ func (b *Breaker) histograms(seen *past) iter.Seq[*histogram] {
 // breaker's lock is held.
 func (b *Breaker) goods() uint64 {
 	n := b.good.total()
-	for _, l := range b.lanes {
-		n += l.total()
+	if b.past != nil {
+		for _, l := range b.lanes {
+			n += l.total()
+		}
 	}
 	return n
+}
+
+// lanes returns how many rings take new calls.
+func (p *period) lanes() int {
+	if rs := p.rings.Load(); rs != nil {
+		return len(rs.lanes)
+	}
+	return 1
 }

@@ -15,6 +15,7 @@ type period struct {
 	quiet     atomic.Int64 // until then a good end matters to no rule
 	due       atomic.Int64 // when something changes by itself
 	rings     atomic.Pointer[rings]
+	release   atomic.Pointer[release] // nil without CancelOnTrip
 	ramp      atomic.Pointer[ramp]
 	goodStart atomic.Int64 // start of the good call that started last
 	goodEnd   atomic.Int64 // end of the good call that ended last
@@ -24,15 +25,12 @@ type period struct {
 	state    State  // Closed, Open, HalfOpen or Isolated
 	early    bool   // HalfOpen: began before the open time was over
 	busy     bool   // Closed: the next good end matters to a rule
-	reason   Reason // why it began
 	since    int64
 	until    int64 // Open and Isolated: the end, or never
 	override *override
-	began    *Transition     // nil: the breaker was made so
-	refusal  *OpenError      // for every call that is not let through
-	refused  *atomic.Uint64  // counts them
-	released context.Context // done once a trip releases the callers; nil without CancelOnTrip
-	release  context.CancelCauseFunc
+	began    *Transition    // nil: the breaker was made so
+	refusal  *OpenError     // for every call that is not let through
+	refused  *atomic.Uint64 // counts them
 
 	// Closed. The breaker's lock guards these.
 	window     window
@@ -54,7 +52,7 @@ type trouble struct {
 
 // newPeriod makes a period that is not yet in force.
 func (b *Breaker) newPeriod(s State, since, until int64, reason Reason) *period {
-	p := &period{state: s, reason: reason, since: since, until: until}
+	p := &period{state: s, since: since, until: until}
 	p.goodStart.Store(-1)
 	p.goodEnd.Store(-1)
 	if s == Closed {
@@ -64,9 +62,7 @@ func (b *Breaker) newPeriod(s State, since, until int64, reason Reason) *period 
 	} else {
 		p.trials = &trials{}
 	}
-	if b.cfg.CancelOnTrip && (s == Closed || s == HalfOpen) {
-		p.released, p.release = context.WithCancelCause(context.Background())
-	}
+	b.setRelease(p)
 	if b.past == nil {
 		return p // the first one: it refuses nobody, and has seen no trouble
 	}
@@ -87,6 +83,26 @@ func (b *Breaker) newPeriod(s State, since, until int64, reason Reason) *period 
 	p.refused = &b.refused[refusalIndex(kind)]
 	p.refusal = b.refusalOf(p, kind)
 	return p
+}
+
+// release is how a trip lets go of the callers that wait for an answer.
+type release struct {
+	context.Context // done then, with the *OpenError for them as the cause
+	cancel          context.CancelCauseFunc
+}
+
+// setRelease has calls that p admits from now on be released by a trip, or not.
+func (b *Breaker) setRelease(p *period) {
+	can := b.cfg.CancelOnTrip && (p.state == Closed || p.state == HalfOpen)
+	if can == (p.release.Load() != nil) {
+		return
+	}
+	if !can {
+		p.release.Store(nil)
+		return
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	p.release.Store(&release{ctx, cancel})
 }
 
 // refusalOf makes the error for callers that p refuses.
@@ -138,8 +154,8 @@ func (b *Breaker) enter(p *period, at int64, t Transition) {
 		t.To = HeldClosed
 	}
 	p.began = b.emit(at, t)
-	if p.state == Open && old.release != nil && !b.passesAll(p) {
-		old.release(b.refusalOf(p, ReasonReleased))
+	if r := old.release.Load(); r != nil && p.state == Open && !b.passesAll(p) {
+		r.cancel(b.refusalOf(p, ReasonReleased))
 	}
 }
 
@@ -209,7 +225,7 @@ func (b *Breaker) settle(now int64) int64 {
 // due at at.
 func (p *period) plan(at int64) {
 	plain, quiet := at, at
-	if p.state != Closed || p.released != nil || p.ramp.Load() != nil {
+	if p.state != Closed || p.release.Load() != nil || p.ramp.Load() != nil {
 		plain = 0
 	}
 	if p.state != Closed || p.busy {

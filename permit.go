@@ -86,27 +86,27 @@ func (p *Permit) Trial() bool { return p.call.kind == onTrial }
 // Config.CancelOnTrip. It is the same for many calls, so derive none from it: use
 // context.AfterFunc. Once the call is answered it means nothing.
 func (p *Permit) ReleasedContext() context.Context {
-	if p.b == nil {
+	if p.call.release == nil {
 		return nil
 	}
-	return p.call.period.released
+	return p.call.release
 }
 
 // Released returns a channel that is closed when a trip releases the callers
 // that wait for an answer; nil without Config.CancelOnTrip. Once the call is
 // answered it means nothing.
 func (p *Permit) Released() <-chan struct{} {
-	if p.b == nil || p.call.period.released == nil {
+	if p.call.release == nil {
 		return nil
 	}
-	return p.call.period.released.Done()
+	return p.call.release.Done()
 }
 
 // ReleasedError returns the *OpenError for a caller that was released, and nil
 // as long as Released is not closed.
 func (p *Permit) ReleasedError() error {
-	if p.b == nil || p.call.period.released == nil {
+	if p.call.release == nil {
 		return nil
 	}
-	return context.Cause(p.call.period.released)
+	return context.Cause(p.call.release)
 }

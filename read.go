@@ -14,7 +14,7 @@ func (b *Breaker) read(now int64) Stats {
 		seen = &past{}
 	}
 	s := Stats{
-		At: b.timeAt(now), Name: b.name, State: p.state, Automatic: p.state, Reason: p.reason,
+		At: b.timeAt(now), Name: b.name, State: p.state, Automatic: p.state,
 		Since: b.timeAt(p.since), Until: b.timeAt(p.until), OpenFor: seen.openFor, Step: seen.step, Cause: seen.cause, Seq: b.log.seq,
 		MinCalls: b.cfg.MinCalls, SlowCall: b.cfg.SlowCall,
 		InFlight: int(b.adrift.Load()), Overdue: int(b.overdue(p)),
@@ -27,7 +27,7 @@ func (b *Breaker) read(now int64) Stats {
 		s.InFlight += s.Trials
 	}
 	if p.began != nil {
-		s.Began = *p.began
+		s.Began, s.Reason = *p.began, p.began.Reason
 	}
 	if r := p.ramp.Load(); r != nil {
 		s.RampLimit = r.limit

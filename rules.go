@@ -70,6 +70,16 @@ func (r *rules) openTime(step int, random float64) int64 {
 	return int64(low + random*(high-low))
 }
 
+// inReach returns the step, or the highest that makes the open time longer.
+func (r *rules) inReach(step int) int {
+	for i := range step {
+		if r.stepUp(i) == i {
+			return i
+		}
+	}
+	return step
+}
+
 // stepUp returns the next step, as long as a step makes the open time longer.
 func (r *rules) stepUp(step int) int {
 	if int64(r.cfg.OpenFor)<<step < int64(r.cfg.MaxOpenFor) {

@@ -59,16 +59,21 @@ func TransitionKeys() []TransitionKey {
 		{Open, ReasonTripped},
 		{Open, ReasonReleased},
 		{Open, ReasonExpired},
+		{Open, ReasonRestored},
 		{HalfOpen, ReasonTime},
 		{HalfOpen, ReasonEarly},
 		{HalfOpen, ReasonReleased},
 		{HalfOpen, ReasonExpired},
+		{HalfOpen, ReasonRestored},
 		{Closed, ReasonTrialsGood},
 		{Closed, ReasonReset},
 		{Closed, ReasonReleased},
 		{Closed, ReasonExpired},
+		{Closed, ReasonRestored},
 		{Isolated, ReasonIsolated},
+		{Isolated, ReasonRestored},
 		{HeldClosed, ReasonHeldClosed},
+		{HeldClosed, ReasonRestored},
 	}
 }
 

@@ -141,7 +141,7 @@ func (b *Breaker) judgeTrial(p *period, c *call, now, took int64, e ending) {
 		b.goodTrial(p, now, took)
 	case e.outcome == Failure:
 		b.badTrial(p, now, Counts{Failed: 1})
-	case b.impatient(c, now, e) && (p.good == 0 || p.lastGood < c.start):
+	case impatient(c, now, e) && (p.good == 0 || p.lastGood < c.start):
 		b.cause = errGaveUp
 		b.badTrial(p, now, Counts{Slow: 1})
 	}

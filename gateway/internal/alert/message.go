@@ -165,6 +165,8 @@ func why(t recloser.Transition) string {
 		return "its trial calls were good"
 	case recloser.ReasonTripped:
 		return "an operator tripped it"
+	case recloser.ReasonRestored:
+		return "as it was before the restart"
 	case recloser.ReasonIsolated:
 		return "an operator cut it off"
 	case recloser.ReasonHeldClosed:

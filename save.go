@@ -1,0 +1,122 @@
+package recloser
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Saved is what a breaker carries over a restart of its process. It is plain
+// data, and its JSON is stable.
+type Saved struct {
+	At       time.Time     // when it was saved
+	State    State         // what the rules said: Closed, Open or HalfOpen
+	Since    time.Time     // when that began
+	Until    time.Time     // Open: when it ends
+	OpenFor  time.Duration // length of the last open time
+	Trip     Reason        // what opened it last; "" if nothing did
+	Cause    string        // the last failure seen
+	Tripped  bool          // Step counts
+	Step     int           // how often the open time has been doubled
+	Longest  time.Duration // the longest good call lately, for the leases of trials
+	Leases   int           // how often in a row a trial ran out its lease
+	Override *Override     // what an operator set; nil if nothing
+	Seq      uint64        // of the last transition
+}
+
+// Save returns what Restore needs. The window and the statistics are not in it.
+func (b *Breaker) Save() Saved {
+	now := b.now()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now = b.settle(now)
+	st, p := b.read(now), b.cur.Load()
+	s := Saved{
+		At: st.At, State: st.Automatic, Since: b.timeAt(p.since), OpenFor: st.OpenFor, Step: st.Step, Override: st.Override, Seq: st.Seq,
+	}
+	if p.state == Open {
+		s.Until = b.timeAt(p.until)
+	}
+	if b.past != nil {
+		s.Trip, s.Longest, s.Leases = b.tripReason, time.Duration(b.longest), b.leases
+		s.Tripped = b.tripped && !b.calm(p, now)
+		if b.cause != nil {
+			s.Cause = b.cause.Error()
+		}
+	}
+	return s
+}
+
+// Restore puts the breaker in the state that Save returned, in this process or
+// before a restart. Time went on meanwhile: an open time or an override that has
+// passed is over, and none lasts longer than its whole length from now, whatever
+// the wall clock says. Listeners are told, with ReasonRestored, unless it was
+// closed and is. Calls that run are late. What makes no sense is an error, and
+// changes nothing.
+func (b *Breaker) Restore(s Saved) error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	now := b.now()
+	b.act(now, func(now int64) {
+		b.step, b.tripped, b.longest, b.leases = b.inReach(s.Step), s.Tripped, max(b.longest, int64(s.Longest)), s.Leases
+		b.tripReason, b.openFor, b.cause = s.Trip, s.OpenFor, nil
+		if s.Cause != "" {
+			b.cause = errors.New(s.Cause)
+		}
+		b.log.seq = max(b.log.seq, s.Seq)
+		b.restore(s, now)
+	})
+	return nil
+}
+
+func (b *Breaker) restore(s Saved, now int64) {
+	began := func(t time.Time) int64 { return min(now, b.clockAt(t, now)) }
+	t := Transition{Reason: ReasonRestored}
+	var p *period
+	switch s.State {
+	case Open:
+		p = b.newPeriod(Open, began(s.Since), max(now, min(b.clockAt(s.Until, now), now+int64(s.OpenFor))), s.Trip)
+	case HalfOpen:
+		p = b.newPeriod(HalfOpen, began(s.Since), never, ReasonRestored)
+	case Closed, Isolated, HeldClosed:
+		p = b.newPeriod(Closed, now, never, ReasonRestored)
+	}
+	var hold *override
+	if o := s.Override; o != nil {
+		put := &override{by: o.By, why: o.Why, since: began(o.Since), until: b.clockAt(o.Until, now), end: o.Until}
+		over := put.until <= now
+		switch {
+		case over && o.State == Isolated:
+			p = b.newPeriod(HalfOpen, now, never, ReasonRestored)
+		case over:
+		case o.State == Isolated:
+			p = b.newPeriod(Isolated, put.since, put.until, ReasonRestored)
+			p.override = put
+			t.By, t.Note = o.By, o.Why
+		default:
+			hold = put
+			t.By, t.Note = o.By, o.Why
+		}
+	}
+	held := b.hold.Swap(hold)
+	if p.state == Closed && hold == nil && held == nil && b.cur.Load().state == Closed {
+		return
+	}
+	b.enter(p, now, t)
+}
+
+// check reports what makes no sense.
+func (s *Saved) check() error {
+	switch {
+	case s.State != Closed && s.State != Open && s.State != HalfOpen:
+		return fmt.Errorf("recloser: cannot restore the state %s: it must be closed, open or half-open", s.State)
+	case s.State == Open && (s.Until.IsZero() || s.OpenFor <= 0):
+		return errors.New("recloser: cannot restore: open, and no end given (Until, OpenFor)")
+	case s.Step < 0 || s.Leases < 0 || s.Longest < 0 || s.OpenFor < 0:
+		return errors.New("recloser: cannot restore: Step, Leases, Longest and OpenFor must not be negative")
+	case s.Override != nil && s.Override.State != Isolated && s.Override.State != HeldClosed:
+		return fmt.Errorf("recloser: cannot restore an override to %s: it must be isolated or held-closed", s.Override.State)
+	}
+	return nil
+}

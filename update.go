@@ -1,0 +1,43 @@
+package recloser
+
+// Update puts other settings in force, all at once; what is wrong with cfg is an
+// error, and changes nothing. The state, the window, the step, the listeners and
+// overrides stay, and so do Name and Clock, whatever cfg says. An open time or a
+// lease that runs keeps its end. A running call is judged by the SlowCall under
+// which it was admitted. What the window holds is judged by the new limits with
+// the next call that ends.
+func (b *Breaker) Update(cfg Config) error {
+	if err := cfg.Validate(); err != nil {
+		return err
+	}
+	cfg.Clock = b.clock
+	b.update(newRules(cfg.WithDefaults()))
+	return nil
+}
+
+func (b *Breaker) update(r *rules) {
+	now := b.now()
+	b.act(now, func(now int64) {
+		old := b.rules
+		b.rules = r
+		b.live.Store(r)
+		b.step = r.inReach(b.step)
+		p := b.cur.Load()
+		b.setRelease(p)
+		if p.state != Closed {
+			return
+		}
+		if r.slowAfter != old.slowAfter {
+			b.newRings(p, p.lanes())
+		}
+		p.window.rollAt = max(now, p.window.slices[p.window.head].start+r.slice)
+		if ramp := p.ramp.Load(); ramp != nil {
+			ramp.limit = max(ramp.limit, r.cfg.Trials)
+			if r.cfg.Ramp <= 0 {
+				p.ramp.Store(nil)
+			}
+		}
+		w := b.sum(p, now)
+		b.setBusy(p, &w)
+	})
+}
