@@ -26,12 +26,13 @@ type Breaker struct {
 	live   atomic.Pointer[rules]    // for who does not hold the lock
 	hold   atomic.Pointer[override] // set while held closed
 	adrift atomic.Int64             // running calls that no ring counts any more, see ring
+	wanted atomic.Bool              // somebody asked a Set for it lately
 
 	mu     sync.Mutex // guards everything below, and the parts of a period that say so
 	*rules            // in force
 	*past             // nil as long as nothing happened but good calls
 	log    eventLog
-	seen   int64   // the latest time that was settled
+	seen   int64 // the latest time that was settled
 	random func() float64
 }
 
@@ -40,7 +41,7 @@ type Breaker struct {
 type past struct {
 	refused [refusalKinds]atomic.Uint64
 	rest    histogram // calls that were not ignored and that Breaker.good does not have
-	lanes []*lane // more of Breaker.good, where processors got into each other's way
+	lanes   []*lane   // more of Breaker.good, where processors got into each other's way
 	totals
 	tripReason   Reason        // of the last opening
 	step         int           // how often the open time has been doubled
@@ -73,7 +74,7 @@ func newBreaker(name string, r *rules) *Breaker {
 	now := b.now()
 	p := b.newPeriod(Closed, now, never, "")
 	b.cur.Store(p)
-	p.due.Store(now) // the first look works out what is due
+	b.settle(now)
 	return b
 }
 
@@ -152,8 +153,7 @@ func (b *Breaker) do(ctx context.Context, c *call, fn func(context.Context) erro
 	if err != nil && callCtx != ctx && ctx.Err() == nil {
 		errors.As(context.Cause(callCtx), &refused)
 	}
-	now := b.now()
-	b.finish(c, now, b.classify(ctx, c, now, err))
+	b.end(ctx, c, err)
 	if refused != nil {
 		return refused
 	}
@@ -280,6 +280,16 @@ func (b *Breaker) admitSome(now int64, c *call) (p *period, ok bool) {
 		}
 	})
 	return p, ok
+}
+
+// end books that a call gave err.
+func (b *Breaker) end(ctx context.Context, c *call, err error) {
+	now := b.now()
+	if err == nil {
+		b.succeed(c, now)
+		return
+	}
+	b.finish(c, now, b.classify(ctx, c, now, err))
 }
 
 // succeed books a good end of any call.

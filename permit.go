@@ -45,15 +45,9 @@ func (p *Permit) Answered() {
 
 // Done ends the call with the error that it gave, judged as Do judges it.
 func (p *Permit) Done(err error) {
-	if !p.end() {
-		return
+	if p.end() {
+		p.b.end(p.ctx, &p.call, err)
 	}
-	now := p.b.now()
-	if err == nil {
-		p.b.succeed(&p.call, now)
-		return
-	}
-	p.b.finish(&p.call, now, p.b.classify(p.ctx, &p.call, now, err))
 }
 
 // End ends the call with an outcome that the caller knows best. Default counts

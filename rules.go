@@ -57,6 +57,16 @@ func newRules(c Config) *rules {
 	return r
 }
 
+// on returns the rules for a breaker with that clock.
+func (r *rules) on(clock *Clock) *rules {
+	if r.cfg.Clock == clock {
+		return r
+	}
+	other := *r
+	other.cfg.Clock = clock
+	return &other
+}
+
 // openTime returns how long an opening with this step lasts, for a random
 // number from [0, 1).
 func (r *rules) openTime(step int, random float64) int64 {

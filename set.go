@@ -7,25 +7,58 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 )
 
 // A Set holds a breaker for each key, made on first use: one for each host,
-// tenant or shard. Breakers are never removed, so do not take keys from what
-// strangers send. All methods are safe for concurrent use.
+// tenant or shard. It holds no more than Limit allows: for a new key it drops a
+// breaker that nobody has asked for lately, and only one that is closed, not set
+// by an operator, has no call running and no step to remember. If it finds none,
+// new keys share one breaker, named OverflowKey. All methods are safe for
+// concurrent use.
 type Set struct {
-	def      Config
-	perKey   map[string]Config
 	breakers sync.Map // string to *Breaker
 
-	mu        sync.Mutex // guards making breakers, and listeners
-	count     int
-	listeners map[*func(Transition)][]func()
+	mu        sync.Mutex // guards everything below
+	def       *rules
+	perKey    map[string]*rules
+	limit     int
+	keys      []string  // of breakers
+	hand      int       // where in keys the search for one to drop goes on
+	full      time.Time // when a search was in vain
+	overflow  *Breaker  // nil as long as none was needed
+	listeners []*setListener
 }
+
+// setListener is a function that hears of every breaker of a set.
+type setListener struct {
+	fn    func(Transition)
+	stops map[*Breaker]func()
+}
+
+// OverflowKey is the name of the breaker that the keys share for which a Set has
+// no room.
+const OverflowKey = "(overflow)"
+
+const (
+	defaultSetLimit = 10_000
+	// searchPause is how long a set that is full of breakers in use does not
+	// look for one to drop.
+	searchPause = time.Second
+)
 
 // NewSet returns an empty set. Breakers get the settings of perKey, or else
 // those of def, with the key as their name. The error names every setting that
 // is wrong, and its key.
 func NewSet(def Config, perKey map[string]Config) (*Set, error) {
+	s := &Set{limit: defaultSetLimit}
+	if err := s.setRules(def, perKey); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Set) setRules(def Config, perKey map[string]Config) error {
 	faults := []error{def.Validate()}
 	for _, key := range slices.Sorted(maps.Keys(perKey)) {
 		if err := perKey[key].Validate(); err != nil {
@@ -33,15 +66,58 @@ func NewSet(def Config, perKey map[string]Config) (*Set, error) {
 		}
 	}
 	if err := errors.Join(faults...); err != nil {
-		return nil, err
+		return err
 	}
-	return &Set{def: def, perKey: maps.Clone(perKey), listeners: map[*func(Transition)][]func(){}}, nil
+	s.def, s.perKey = newRules(def.WithDefaults()), make(map[string]*rules, len(perKey))
+	for key, cfg := range perKey {
+		s.perKey[key] = newRules(cfg.WithDefaults())
+	}
+	return nil
 }
 
-// Get returns the breaker of key.
+// Update puts other settings in force for all breakers, those made later too, as
+// Breaker.Update does for one. What is wrong is an error, and changes nothing.
+// The Clock of def and perKey counts for breakers made from now on.
+func (s *Set) Update(def Config, perKey map[string]Config) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.setRules(def, perKey); err != nil {
+		return err
+	}
+	for key, b := range s.each() {
+		b.update(s.rulesOf(key).on(b.clock))
+	}
+	return nil
+}
+
+func (s *Set) rulesOf(key string) *rules {
+	if r, ok := s.perKey[key]; ok {
+		return r
+	}
+	return s.def
+}
+
+// Limit bounds how many breakers the set holds, from 1 up. Default 10 000. Those
+// above it stay until they can be dropped.
+func (s *Set) Limit(most int) error {
+	if most < 1 {
+		return fmt.Errorf("recloser: a set cannot hold %d breakers: must be at least 1", most)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.limit = most
+	return nil
+}
+
+// Get returns the breaker of key. Ask for it anew with each call, do not keep it:
+// a breaker that was dropped meanwhile is not the one that others get.
 func (s *Set) Get(key string) *Breaker {
-	if b, ok := s.breakers.Load(key); ok {
-		return b.(*Breaker)
+	if v, ok := s.breakers.Load(key); ok {
+		b := v.(*Breaker)
+		if !b.wanted.Load() {
+			b.wanted.Store(true)
+		}
+		return b
 	}
 	return s.add(key)
 }
@@ -52,34 +128,83 @@ func (s *Set) add(key string) *Breaker {
 	if b, ok := s.breakers.Load(key); ok {
 		return b.(*Breaker)
 	}
-	cfg, ok := s.perKey[key]
-	if !ok {
-		cfg = s.def
+	for len(s.keys) >= s.limit {
+		if !s.drop() {
+			if s.overflow == nil {
+				s.overflow = s.make(OverflowKey)
+			}
+			return s.overflow
+		}
 	}
-	cfg.Name = key
-	b, err := New(cfg)
-	if err != nil {
-		panic(err) // NewSet has validated it
-	}
-	for fn := range s.listeners {
-		s.listeners[fn] = append(s.listeners[fn], b.Subscribe(*fn))
-	}
+	b := s.make(key)
 	s.breakers.Store(key, b)
-	s.count++
+	s.keys = append(s.keys, key)
 	return b
+}
+
+func (s *Set) make(key string) *Breaker {
+	b := newBreaker(key, s.rulesOf(key))
+	for _, l := range s.listeners {
+		l.stops[b] = b.Subscribe(l.fn)
+	}
+	return b
+}
+
+// drop drops a breaker that nobody has asked for since it was looked at last, and
+// reports false if it finds none.
+func (s *Set) drop() bool {
+	if time.Since(s.full) < searchPause {
+		return false
+	}
+	for range 2 * len(s.keys) {
+		s.hand = (s.hand + 1) % len(s.keys)
+		key := s.keys[s.hand]
+		v, _ := s.breakers.Load(key)
+		b := v.(*Breaker)
+		if b.wanted.Swap(false) || !b.isIdle() {
+			continue
+		}
+		s.breakers.Delete(key)
+		last := len(s.keys) - 1
+		s.keys[s.hand] = s.keys[last]
+		s.keys = s.keys[:last]
+		for _, l := range s.listeners {
+			delete(l.stops, b)
+		}
+		return true
+	}
+	s.full = time.Now()
+	return false
+}
+
+// isIdle reports whether nothing would be lost with the breaker: no call runs, no
+// state and no step has to be remembered.
+func (b *Breaker) isIdle() bool {
+	now := b.now()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now = b.settle(now)
+	p := b.cur.Load()
+	return p.state == Closed && b.hold.Load() == nil && p.ramp.Load() == nil &&
+		b.adrift.Load() == 0 && p.running() == 0 && (b.past == nil || !b.tripped || b.calm(p, now))
 }
 
 // Len returns how many breakers there are.
 func (s *Set) Len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.count
+	if s.overflow != nil {
+		return len(s.keys) + 1
+	}
+	return len(s.keys)
 }
 
 // All returns the breakers there are, sorted by key.
 func (s *Set) All() iter.Seq2[string, *Breaker] {
 	return func(yield func(string, *Breaker) bool) {
+		s.mu.Lock()
 		all := maps.Collect(s.each())
+		s.mu.Unlock()
 		for _, key := range slices.Sorted(maps.Keys(all)) {
 			if !yield(key, all[key]) {
 				return
@@ -88,18 +213,28 @@ func (s *Set) All() iter.Seq2[string, *Breaker] {
 	}
 }
 
-// each yields the breakers there are, in no order.
+// each yields the breakers there are, in no order. The set's lock is held.
 func (s *Set) each() iter.Seq2[string, *Breaker] {
 	return func(yield func(string, *Breaker) bool) {
+		if s.overflow != nil && !yield(OverflowKey, s.overflow) {
+			return
+		}
 		s.breakers.Range(func(key, b any) bool { return yield(key.(string), b.(*Breaker)) })
 	}
 }
 
 // Check calls Check on every breaker.
 func (s *Set) Check() {
-	for _, b := range s.each() {
-		b.Check()
+	s.mu.Lock()
+	overflow := s.overflow
+	s.mu.Unlock()
+	if overflow != nil {
+		overflow.Check()
 	}
+	s.breakers.Range(func(_, b any) bool {
+		b.(*Breaker).Check()
+		return true
+	})
 }
 
 // Subscribe has fn called with the transitions of every breaker, also of those
@@ -108,17 +243,18 @@ func (s *Set) Check() {
 func (s *Set) Subscribe(fn func(Transition)) (unsubscribe func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := &fn
-	s.listeners[key] = nil
+	l := &setListener{fn: fn, stops: map[*Breaker]func(){}}
+	s.listeners = append(s.listeners, l)
 	for _, b := range s.each() {
-		s.listeners[key] = append(s.listeners[key], b.Subscribe(fn))
+		l.stops[b] = b.Subscribe(fn)
 	}
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		for _, stop := range s.listeners[key] {
+		for _, stop := range l.stops {
 			stop()
 		}
-		delete(s.listeners, key)
+		clear(l.stops)
+		s.listeners = slices.DeleteFunc(s.listeners, func(o *setListener) bool { return o == l })
 	}
 }

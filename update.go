@@ -10,8 +10,7 @@ func (b *Breaker) Update(cfg Config) error {
 	if err := cfg.Validate(); err != nil {
 		return err
 	}
-	cfg.Clock = b.clock
-	b.update(newRules(cfg.WithDefaults()))
+	b.update(newRules(cfg.WithDefaults()).on(b.clock))
 	return nil
 }
 
