@@ -56,9 +56,9 @@ format: $(BIN)/gofumpt ## format all Go code
 	$(BIN)/gofumpt -w .
 
 .PHONY: bench
-bench: ## Recloser and its rivals in one interleaved run; prints a table of ratios
+bench: ## Recloser and its rivals in one interleaved run, 2 minutes; BENCH="-quick -only guard" for less
 	@scripts/need go
-	go -C bench run ./cmd/ratios
+	go -C bench run ./cmd/ratios $(BENCH)
 
 .PHONY: release
 release: ## VERSION=v1.2.3: a release commit without replace lines, and its tags; nothing is pushed

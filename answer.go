@@ -76,6 +76,10 @@ func (b *Breaker) takeOut(c *call) (overdue bool) {
 	if b.cur.Load() != c.period {
 		return false
 	}
-	c.period.out--
-	return c.limit != never
+	if c.limit == never {
+		c.period.out--
+		return false
+	}
+	c.period.overdue--
+	return true
 }

@@ -20,13 +20,13 @@ type Breaker struct {
 	cur   atomic.Pointer[period] // what the rules say, or the isolation
 	clock *Clock                 // nil: the machine's
 	base  time.Time              // the machine's clock counts from here
+	place atomic.Uint32          // in a Set
 	good  histogram              // calls that ended well and in time, in the period that admitted them; see also lanes
 
 	name   string
 	live   atomic.Pointer[rules]    // for who does not hold the lock
 	hold   atomic.Pointer[override] // set while held closed
 	adrift atomic.Int64             // running calls that no ring counts any more, see ring
-	wanted atomic.Bool              // somebody asked a Set for it lately
 
 	mu     sync.Mutex // guards everything below, and the parts of a period that say so
 	*rules            // in force
@@ -72,8 +72,7 @@ func newBreaker(name string, r *rules) *Breaker {
 		b.random = rand.New(rand.NewPCG(b.clock.breakers.Add(1), 0)).Float64
 	}
 	now := b.now()
-	p := b.newPeriod(Closed, now, never, "")
-	b.cur.Store(p)
+	b.cur.Store(b.newPeriod(Closed, now, never, ""))
 	b.settle(now)
 	return b
 }
@@ -97,12 +96,12 @@ func (b *Breaker) Do(ctx context.Context, fn func(context.Context) error) error 
 	if rs := p.rings.Load(); rs != nil {
 		r = rs.pick()
 	}
-	if start >= p.plain.Load() || ctx.Err() != nil || !r.enter(start) {
-		var c call
-		if err := b.admit(ctx, start, &c); err != nil {
-			return err
+	if start >= p.short.Load() || ctx.Err() != nil || !r.enter(start) {
+		if start < -p.short.Load() && ctx.Err() == nil {
+			p.refused.Add(1)
+			return p.refusal
 		}
-		return b.do(ctx, &c, fn)
+		return b.do(ctx, start, fn)
 	}
 	returned := false
 	defer func() {
@@ -129,11 +128,15 @@ func (b *Breaker) Do(ctx context.Context, fn func(context.Context) error) error 
 	return err
 }
 
-// do runs a call that is admitted, but not plain: a trial, one in the slow start,
-// or one that a trip releases.
-func (b *Breaker) do(ctx context.Context, c *call, fn func(context.Context) error) error {
+// do makes a call that is not plain: a trial, one in the slow start, one that a
+// trip releases, or the first after something was due.
+func (b *Breaker) do(ctx context.Context, start int64, fn func(context.Context) error) error {
+	c := &call{}
+	if err := b.admit(ctx, start, c); err != nil {
+		return err
+	}
 	callCtx := ctx
-	if released := c.release; released != nil {
+	if released := c.release(); released != nil {
 		derived, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		stop := context.AfterFunc(released, func() { cancel(context.Cause(released)) })
@@ -153,7 +156,12 @@ func (b *Breaker) do(ctx context.Context, c *call, fn func(context.Context) erro
 	if err != nil && callCtx != ctx && ctx.Err() == nil {
 		errors.As(context.Cause(callCtx), &refused)
 	}
-	b.end(ctx, c, err)
+	now := b.now()
+	if err == nil {
+		b.succeed(c, now)
+		return nil
+	}
+	b.finish(c, now, b.classify(ctx, c, now, err))
 	if refused != nil {
 		return refused
 	}
@@ -184,11 +192,10 @@ func (b *Breaker) Allow(ctx context.Context) (p Permit, err error) {
 // call is an admitted call on its way.
 type call struct {
 	period   *period
-	ring     *ring // of a call that is tracked
-	start    int64 // when it was admitted
-	clock    int64 // when the slow clock started: at start, or when the request was sent
-	limit    int64 // SlowCall when it was admitted, or sent; never if off
-	release  *release
+	ring     *ring  // of a call that is tracked
+	start    int64  // when it was admitted
+	clock    int64  // when the slow clock started: at start, or when the request was sent
+	limit    int64  // SlowCall when it was admitted, or sent; never if off
 	answered int64  // when; 0: not yet
 	trial    *trial // of a call that is onTrial
 	kind     callKind
@@ -206,7 +213,18 @@ const (
 
 // begin notes which period admitted the call, when, and under which limit.
 func (c *call) begin(p *period, now, limit int64) {
-	c.period, c.start, c.clock, c.limit, c.release = p, now, now, limit, p.release.Load()
+	c.period, c.start, c.clock, c.limit = p, now, now, limit
+}
+
+// release is how a trip lets go of the call, nil if it does not.
+func (c *call) release() *release {
+	switch {
+	case c.ring != nil:
+		return c.ring.release
+	case c.trial != nil:
+		return c.trial.release
+	}
+	return nil
 }
 
 // enter has the call counted by its period's ring, and reports false if it comes
@@ -280,16 +298,6 @@ func (b *Breaker) admitSome(now int64, c *call) (p *period, ok bool) {
 		}
 	})
 	return p, ok
-}
-
-// end books that a call gave err.
-func (b *Breaker) end(ctx context.Context, c *call, err error) {
-	now := b.now()
-	if err == nil {
-		b.succeed(c, now)
-		return
-	}
-	b.finish(c, now, b.classify(ctx, c, now, err))
 }
 
 // succeed books a good end of any call.

@@ -196,7 +196,7 @@ func (s *stress) check(t *testing.T, events *chain) {
 		t.Errorf("%d late, %d latencies, %d calls ended, %d ignored", st.Late, st.Latency.Count(), ended, st.Ignored)
 	}
 	// The parts of InFlight may not just cancel out.
-	if p := s.b.cur.Load(); s.b.adrift.Load() != 0 || p.out != 0 || st.Trials != 0 {
+	if p := s.b.cur.Load(); s.b.adrift.Load() != 0 || p.out != 0 || p.overdue != 0 || st.Trials != 0 {
 		t.Errorf("%d adrift, %d out of the ring, %d trials", s.b.adrift.Load(), p.out, st.Trials)
 	}
 	if len(s.b.log.subs) != 1 {

@@ -94,6 +94,9 @@ func (t Transition) Why() string {
 	case t.Reason == ReasonRate:
 		return fmt.Sprintf("%d of %d calls bad", t.Counts.Bad(), t.Counts.Judged())
 	case t.Reason == ReasonRun:
+		if t.Counts.Run == 1 {
+			return "1 bad call"
+		}
 		return fmt.Sprintf("%d bad calls in a row", t.Counts.Run)
 	}
 	return string(t.Reason)

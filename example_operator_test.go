@@ -120,3 +120,22 @@ func ExampleBreaker_Save() {
 	// Output:
 	// recloser: "hotel-3" is open (cut off): last failure: connection refused
 }
+
+// Keys that come from outside, such as tenants, are bounded: breakers that are
+// closed and idle make room for new ones.
+func ExampleSet_Limit() {
+	tenants, err := recloser.NewSet(recloser.Config{Consecutive: 1}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := tenants.Limit(100); err != nil {
+		log.Fatal(err)
+	}
+	_ = tenants.Get("tenant-7").Do(context.Background(), func(context.Context) error { return errors.New("connection refused") })
+	for i := range 1000 {
+		_ = tenants.Get(fmt.Sprint("stranger-", i)).Do(context.Background(), func(context.Context) error { return nil })
+	}
+	fmt.Println(tenants.Len(), "breakers; tenant-7 is", tenants.Get("tenant-7").State())
+	// Output:
+	// 100 breakers; tenant-7 is open
+}

@@ -21,19 +21,19 @@ func (r *rig) outage(d time.Duration) (lost time.Duration, trials int) {
 	ends := r.clock.Now().Add(d)
 	for {
 		r.clock.Advance(gap)
-		s := r.b.Stats()
-		if s.State == recloser.Open {
-			r.clock.Advance(s.Until.Sub(s.At))
-			s = r.b.Stats()
-		}
-		if s.State == recloser.Closed && s.Seq > 0 {
-			return r.clock.Now().Sub(ends), trials
+		state := r.b.State()
+		if state == recloser.Open {
+			r.clock.Advance(r.b.Stats().Until.Sub(r.clock.Now()))
+			state = r.b.State()
 		}
 		down := r.clock.Now().Before(ends)
-		r.call(down)
-		if down && s.State == recloser.HalfOpen {
+		switch {
+		case down && state == recloser.HalfOpen:
 			trials++
+		case !down && state == recloser.Closed:
+			return r.clock.Now().Sub(ends), trials
 		}
+		r.call(down)
 	}
 }
 
@@ -61,12 +61,12 @@ func TestGuideTimeLost(t *testing.T) {
 	} {
 		row := []string{w.String()}
 		for _, d := range lengths {
-			const times = 20
+			const times = 10
 			random := rand.New(rand.NewPCG(1, 2))
 			var lost time.Duration
 			trials := 0
-			for range times {
-				l, n := w.outage(t, time.Duration((0.5+random.Float64())*float64(d)))
+			for i := range times { // from half of d to one and a half, evenly and yet by chance
+				l, n := w.outage(t, time.Duration((0.5+(float64(i)+random.Float64())/times)*float64(d)))
 				lost, trials = lost+l, trials+n
 			}
 			row = append(row, fmt.Sprintf("%s, %s", long(lost.Seconds()/times), trialsOf(float64(trials)/times)))
@@ -99,6 +99,25 @@ func TestGuideNineOutages(t *testing.T) {
 			}
 		}
 		rows = append(rows, []string{w.String(), long(lost.Seconds()), fmt.Sprint(trials)})
+	}
+	mustShow(t, openTimes, rows)
+}
+
+// Where a guest comes once a minute, open times below that send every one of them
+// to a dependency that is down.
+func TestGuideLittleTraffic(t *testing.T) {
+	rows := [][]string{{"`MaxOpenFor`"}, {"guests who waited in vain"}}
+	for _, longest := range []time.Duration{30 * time.Second, 2 * time.Minute, 5 * time.Minute, 15 * time.Minute} {
+		r := newRig(t, recloser.Config{MaxOpenFor: longest, Jitter: recloser.Off})
+		r.steady(0, time.Minute, 20)
+		waited := 0
+		for range 60 {
+			r.clock.Advance(time.Minute)
+			if r.call(true) {
+				waited++
+			}
+		}
+		rows[0], rows[1] = append(rows[0], unit(longest)), append(rows[1], fmt.Sprintf("%d of 60", waited))
 	}
 	mustShow(t, openTimes, rows)
 }

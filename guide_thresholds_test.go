@@ -84,12 +84,12 @@ func TestGuideFormulasHold(t *testing.T) {
 		}
 		return float64(calls) / float64(trips)
 	}
-	run := between(recloser.Config{Consecutive: 5, FailureRate: recloser.Off}, 0.3, 200_000)
-	within(t, "5 in a row at 30 %", run, runBetween(5, 0.3), 0.8, 1.25)
-	improbable := between(recloser.Config{Consecutive: 2, Spread: recloser.Off, FailureRate: 1}, 0.3, 400_000)
-	within(t, "a run that must be improbable", improbable, improbableBetween(20, 2, 0.3), 0.6, 1.6)
-	rate := between(recloser.Config{Consecutive: recloser.Off}, 0.3, 200_000)
-	within(t, "10 of 20 at 30 %", rate, countBetween(10, 20, 0.3), 1, 3) // the window holds up to 22
+	run := between(recloser.Config{Consecutive: 5, FailureRate: recloser.Off}, 0.5, 30_000)
+	within(t, "5 in a row at 50 %", run, runBetween(5, 0.5), 0.8, 1.25)
+	improbable := between(recloser.Config{Consecutive: 2, Spread: recloser.Off, FailureRate: 1, MinCalls: 10}, 0.3, 50_000)
+	within(t, "a run that must be improbable", improbable, improbableBetween(10, 2, 0.3), 0.7, 1.4)
+	rate := between(recloser.Config{Consecutive: recloser.Off}, 0.4, 10_000)
+	within(t, "10 of 20 at 40 %", rate, countBetween(10, 20, 0.4), 1, 3) // the window holds up to 22
 }
 
 func TestGuideRunLength(t *testing.T) {
@@ -121,7 +121,7 @@ func TestGuideDetection(t *testing.T) {
 				r.steady(p, 10*time.Millisecond, 3000)
 				took := r.steady(q, 10*time.Millisecond, 3000)
 				if consecutive == recloser.Off {
-					within(t, "the rate rule", took.Seconds(), formula, 1, 1.15) // the window reaches back 10 to 11 s
+					within(t, "the rate rule", took.Seconds(), formula, 1, 1.11) // the window reaches back 10 to 11 s
 				}
 				cells = append(cells, fmt.Sprintf("%.1f s", took.Seconds()))
 			}
@@ -145,7 +145,7 @@ func TestGuideHalfSick(t *testing.T) {
 			r := newRig(t, recloser.Config{FailureRate: limit, Jitter: recloser.Off})
 			random := rand.New(rand.NewPCG(1, 2))
 			good, answered := 0, 0
-			for range 20 * 60 * 30 {
+			for range 20 * 60 * 20 {
 				r.clock.Advance(50 * time.Millisecond)
 				bad := random.Float64() < q
 				admitted := r.call(bad)
@@ -179,6 +179,7 @@ func TestGuideWorkedExamples(t *testing.T) {
 		{"with 5 %"},
 		{"with 10 %"},
 		{"with 10 %, `Consecutive` 8, `Spread` 0.3 s"},
+		{"with 1 %, `Consecutive` 3, so no `Spread`"},
 	}
 	put := func(row int, format string, args ...any) {
 		table[row] = append(table[row], fmt.Sprintf(format, args...))
@@ -214,15 +215,17 @@ func TestGuideWorkedExamples(t *testing.T) {
 		r.steady(0, gap, 2*window)
 		put(6, "%s", long(r.steady(0.75, gap, 3*window).Seconds()))
 
-		falseTrip := func(row, consecutive int, p float64) {
-			shortest := max(consecutive, int(300*time.Millisecond/gap)+1)
+		falseTrip := func(row, consecutive int, spread time.Duration, p float64) {
+			shortest := max(consecutive, int(spread/gap)+1)
 			perCall := 1/improbableBetween(window, shortest, p) + 1/countBetween(window/2, window, p)
 			put(row, "%s", long(gap.Seconds()/perCall))
 		}
-		falseTrip(7, 5, 0.01)
-		falseTrip(8, 5, 0.05)
-		falseTrip(9, 5, 0.1)
-		falseTrip(10, 8, 0.1)
+		const spread = 300 * time.Millisecond
+		falseTrip(7, 5, spread, 0.01)
+		falseTrip(8, 5, spread, 0.05)
+		falseTrip(9, 5, spread, 0.1)
+		falseTrip(10, 8, spread, 0.1)
+		falseTrip(11, 3, 0, 0.01)
 	}
 	mustShow(t, thresholds, table)
 }

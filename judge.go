@@ -66,11 +66,14 @@ func (b *Breaker) expire(p *period, at, now int64) {
 	}
 	b.remember()
 	b.adrift.Add(n)
-	p.out += n
+	if first.limit == never {
+		p.out += n
+	}
 	if first.limit == never || n == 0 {
 		b.applyRules(p, at)
 		return
 	}
+	p.overdue += n
 	p.lastOverdue = start
 	b.cause = slowError{time.Duration(first.limit)}
 	b.badCalls(p, at, start, n, false)
@@ -158,7 +161,7 @@ func (b *Breaker) rateReached(w *sums, undecided int64) bool {
 // than one burst. A call among them that is overdue and still not answered shows
 // that the trouble goes on.
 func (b *Breaker) spreadOver(p *period, first, last, at int64) bool {
-	if b.overdue(p) > 0 && p.lastOverdue >= first {
+	if p.overdue > 0 && b.slow > 0 && p.lastOverdue >= first {
 		last = max(last, at-b.slow)
 	}
 	return last-first >= b.spread
@@ -189,18 +192,10 @@ func (b *Breaker) improbable(r *run) bool {
 	return math.Pow(f, float64(r.length)) <= 1e-7
 }
 
-// overdue returns how many calls are past SlowCall and not answered.
-func (b *Breaker) overdue(p *period) int64 {
-	if b.slow == 0 || p.trouble == nil {
-		return 0
-	}
-	return p.out
-}
-
 // nextVerdict returns the moment at which the rules will say otherwise with no
 // further call: an overdue call has gone on for long enough, see spreadOver.
 func (p *period) nextVerdict(r *rules) int64 {
-	if p.trouble == nil || p.out == 0 || r.slow == 0 || r.spread == 0 {
+	if p.trouble == nil || p.overdue == 0 || r.slow == 0 || r.spread == 0 {
 		return never
 	}
 	at := int64(never)

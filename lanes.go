@@ -89,7 +89,7 @@ func (b *Breaker) newRings(p *period, n int) {
 	rs := &rings{all: slices.Collect(p.everyRing)}
 	for i := range n {
 		r := &ring{}
-		r.begin(b.rules, &b.lanes[i].histogram)
+		r.begin(b.rules, &b.lanes[i].histogram, b.releaseOf(p))
 		rs.lanes = append(rs.lanes, r)
 	}
 	rs.all = append(rs.all, rs.lanes...)

@@ -11,20 +11,19 @@ import (
 // cleared: the next period is a new object.
 type period struct {
 	// What calls look at without the lock.
-	plain     atomic.Int64 // until then calls are let in and need no more than to be counted
+	short     atomic.Int64 // until then calls are let in and need no more than to be counted; if negative, until -short all are refused
 	quiet     atomic.Int64 // until then a good end matters to no rule
 	due       atomic.Int64 // when something changes by itself
 	rings     atomic.Pointer[rings]
-	release   atomic.Pointer[release] // nil without CancelOnTrip
 	ramp      atomic.Pointer[ramp]
 	goodStart atomic.Int64 // start of the good call that started last
 	goodEnd   atomic.Int64 // end of the good call that ended last
 	longest   atomic.Int64 // good call
 	first     ring         // Closed: the calls that run, see also rings
 
-	state    State  // Closed, Open, HalfOpen or Isolated
-	early    bool   // HalfOpen: began before the open time was over
-	busy     bool   // Closed: the next good end matters to a rule
+	state    State // Closed, Open, HalfOpen or Isolated
+	early    bool  // HalfOpen: began before the open time was over
+	busy     bool  // Closed: the next good end matters to a rule
 	since    int64
 	until    int64 // Open and Isolated: the end, or never
 	override *override
@@ -44,29 +43,32 @@ type period struct {
 // breaker's lock guards it.
 type trouble struct {
 	run         run
-	out         int64 // calls out of the ring and not answered: overdue, if somebody judges
-	lastOverdue int64 // admission of the latest overdue ones
-	throttled   int   // calls in a row that were told to wait by a rate limit
-	ruledAt     int64 // when the rules were last asked
+	overdue     int64    // calls past SlowCall and not answered
+	out         int64    // calls that left the ring so as nobody judges them
+	lastOverdue int64    // admission of the latest overdue ones
+	throttled   int      // calls in a row that were told to wait by a rate limit
+	release     *release // of calls that a trip is to release; nil as long as there was none
+	ruledAt     int64    // when the rules were last asked
 }
 
 // newPeriod makes a period that is not yet in force.
 func (b *Breaker) newPeriod(s State, since, until int64, reason Reason) *period {
 	p := &period{state: s, since: since, until: until}
+	if b.past != nil || b.cfg.CancelOnTrip {
+		p.trouble = &trouble{}
+	}
 	p.goodStart.Store(-1)
 	p.goodEnd.Store(-1)
 	if s == Closed {
-		p.first.begin(b.rules, &b.good)
+		p.first.begin(b.rules, &b.good, b.releaseOf(p))
 		p.goodBefore = b.goods()
 		p.window.begin(b.rules, since, p.goodBefore)
 	} else {
 		p.trials = &trials{}
 	}
-	b.setRelease(p)
 	if b.past == nil {
-		return p // the first one: it refuses nobody, and has seen no trouble
+		return p // the first one: it refuses nobody
 	}
-	p.trouble = &trouble{}
 	kind := ReasonOpen
 	switch s {
 	case Closed:
@@ -91,18 +93,17 @@ type release struct {
 	cancel          context.CancelCauseFunc
 }
 
-// setRelease has calls that p admits from now on be released by a trip, or not.
-func (b *Breaker) setRelease(p *period) {
-	can := b.cfg.CancelOnTrip && (p.state == Closed || p.state == HalfOpen)
-	if can == (p.release.Load() != nil) {
-		return
+// releaseOf returns the release for calls that p admits from now on; nil without
+// CancelOnTrip.
+func (b *Breaker) releaseOf(p *period) *release {
+	if !b.cfg.CancelOnTrip {
+		return nil
 	}
-	if !can {
-		p.release.Store(nil)
-		return
+	if p.release == nil {
+		ctx, cancel := context.WithCancelCause(context.Background())
+		p.release = &release{ctx, cancel}
 	}
-	ctx, cancel := context.WithCancelCause(context.Background())
-	p.release.Store(&release{ctx, cancel})
+	return p.release
 }
 
 // refusalOf makes the error for callers that p refuses.
@@ -128,7 +129,7 @@ func (b *Breaker) refusalOf(p *period, kind Reason) *OpenError {
 func (b *Breaker) enter(p *period, at int64, t Transition) {
 	old := b.cur.Load()
 	b.cur.Store(p)
-	old.plain.Store(0)
+	old.short.Store(0)
 	old.quiet.Store(0)
 	if old.trials != nil {
 		old.dropTrials(b)
@@ -154,8 +155,8 @@ func (b *Breaker) enter(p *period, at int64, t Transition) {
 		t.To = HeldClosed
 	}
 	p.began = b.emit(at, t)
-	if r := old.release.Load(); r != nil && p.state == Open && !b.passesAll(p) {
-		r.cancel(b.refusalOf(p, ReasonReleased))
+	if old.trouble != nil && old.release != nil && p.state == Open && !b.passesAll(p) {
+		old.release.cancel(b.refusalOf(p, ReasonReleased))
 	}
 }
 
@@ -213,7 +214,7 @@ func (b *Breaker) settle(now int64) int64 {
 		p := b.cur.Load()
 		at, act := b.next(p, now)
 		p.due.Store(at)
-		p.plan(at)
+		b.plan(p, at)
 		if at > now {
 			return now
 		}
@@ -221,17 +222,20 @@ func (b *Breaker) settle(now int64) int64 {
 	}
 }
 
-// plan says until when calls need no more than to be counted, if something is
-// due at at.
-func (p *period) plan(at int64) {
-	plain, quiet := at, at
-	if p.state != Closed || p.release.Load() != nil || p.ramp.Load() != nil {
-		plain = 0
+// plan says until when the short ways through Do may be taken, if something is due
+// at at.
+func (b *Breaker) plan(p *period, at int64) {
+	var short, quiet int64
+	switch {
+	case p.state == Closed && p.ramp.Load() == nil && !b.cfg.CancelOnTrip:
+		short = at
+	case p.state == Open && !b.passesAll(p), p.state == Isolated && b.hold.Load() == nil:
+		short = -at
 	}
-	if p.state != Closed || p.busy {
-		quiet = 0
+	if p.state == Closed && !p.busy {
+		quiet = at
 	}
-	p.plain.Store(plain)
+	p.short.Store(short)
 	p.quiet.Store(quiet)
 }
 

@@ -45,9 +45,15 @@ func (p *Permit) Answered() {
 
 // Done ends the call with the error that it gave, judged as Do judges it.
 func (p *Permit) Done(err error) {
-	if p.end() {
-		p.b.end(p.ctx, &p.call, err)
+	if !p.end() {
+		return
 	}
+	now := p.b.now()
+	if err == nil {
+		p.b.succeed(&p.call, now)
+		return
+	}
+	p.b.finish(&p.call, now, p.b.classify(p.ctx, &p.call, now, err))
 }
 
 // End ends the call with an outcome that the caller knows best. Default counts
@@ -80,27 +86,27 @@ func (p *Permit) Trial() bool { return p.call.kind == onTrial }
 // Config.CancelOnTrip. It is the same for many calls, so derive none from it: use
 // context.AfterFunc. Once the call is answered it means nothing.
 func (p *Permit) ReleasedContext() context.Context {
-	if p.call.release == nil {
-		return nil
+	if r := p.call.release(); r != nil {
+		return r
 	}
-	return p.call.release
+	return nil
 }
 
 // Released returns a channel that is closed when a trip releases the callers
 // that wait for an answer; nil without Config.CancelOnTrip. Once the call is
 // answered it means nothing.
 func (p *Permit) Released() <-chan struct{} {
-	if p.call.release == nil {
-		return nil
+	if r := p.call.release(); r != nil {
+		return r.Done()
 	}
-	return p.call.release.Done()
+	return nil
 }
 
 // ReleasedError returns the *OpenError for a caller that was released, and nil
 // as long as Released is not closed.
 func (p *Permit) ReleasedError() error {
-	if p.call.release == nil {
-		return nil
+	if r := p.call.release(); r != nil {
+		return context.Cause(r)
 	}
-	return context.Cause(p.call.release)
+	return nil
 }

@@ -37,7 +37,7 @@ func (b *Breaker) takeRamped(p *period, r *ramp, now int64, c *call) bool {
 // answered, or overdue by the slow rule.
 func (b *Breaker) onTheWay(p *period) int64 {
 	n := p.running()
-	if b.slow == 0 {
+	if p.trouble != nil {
 		n += p.out
 	}
 	return n

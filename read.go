@@ -17,10 +17,13 @@ func (b *Breaker) read(now int64) Stats {
 		At: b.timeAt(now), Name: b.name, State: p.state, Automatic: p.state,
 		Since: b.timeAt(p.since), Until: b.timeAt(p.until), OpenFor: seen.openFor, Step: seen.step, Cause: seen.cause, Seq: b.log.seq,
 		MinCalls: b.cfg.MinCalls, SlowCall: b.cfg.SlowCall,
-		InFlight: int(b.adrift.Load()), Overdue: int(b.overdue(p)),
-		Success: b.goods() + seen.otherGood, Failed: seen.failed, Slow: seen.slowCalls, Ignored: seen.ignored, Late: seen.late,
+		InFlight: int(b.adrift.Load()),
+		Success:  b.goods() + seen.otherGood, Failed: seen.failed, Slow: seen.slowCalls, Ignored: seen.ignored, Late: seen.late,
 		Refused: make(map[Reason]uint64, refusalKinds), Transitions: make(map[TransitionKey]uint64, len(TransitionKeys())),
 		Latency: sumOf(b.histograms(seen)),
+	}
+	if p.trouble != nil {
+		s.Overdue = int(p.overdue)
 	}
 	if p.trials != nil {
 		s.Trials = len(p.leased)

@@ -33,7 +33,7 @@ func TestExplain(t *testing.T) {
 			s.fail()
 		}, "closed (passing): 41 calls, 2 % bad, limit 7 %"},
 		{"no rate rule", Config{FailureRate: Off}, func(s *sim) { s.fail() }, "closed (passing): 1 of 20 calls, 100 % bad; 1 bad in a row, limit 5"},
-		{"tripped by the run rule", strict(), func(s *sim) { s.fail() }, "open (cut off): 1 bad calls in a row; trials in 100ms; last failure: down"},
+		{"tripped by the run rule", strict(), func(s *sim) { s.fail() }, "open (cut off): 1 bad call; trials in 100ms; last failure: down"},
 		{
 			"tripped by the rate rule", byRate(2), func(s *sim) { s.fail(); s.fail(); s.advance(openFor / 2) },
 			"open (cut off): 2 calls, 100 % bad, limit 50 %; trials in 100ms; last failure: down",
@@ -52,7 +52,7 @@ func TestExplain(t *testing.T) {
 		{"isolated", strict(), func(s *sim) { _ = s.b.Isolate("ann", "rebuild", time.Time{}) }, "isolated (cut off by hand): by ann: rebuild"},
 		{
 			"held closed", strict(), func(s *sim) { _ = s.b.HoldClosed("ann", "I know better", time.Time{}); s.fail() },
-			"held closed (passing by hand) by ann: I know better; automatic would be open: 1 bad calls in a row; trials in 100ms; last failure: down",
+			"held closed (passing by hand) by ann: I know better; automatic would be open: 1 bad call; trials in 100ms; last failure: down",
 		},
 		{"released by somebody else", strict(), func(s *sim) {
 			_ = s.b.TripFor(time.Hour, "ann", "")

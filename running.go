@@ -17,6 +17,7 @@ type ring struct {
 	limit   int64         // SlowCall as it was when the ring was made; never if off
 	horizon int64         // a running call leaves the ring that long after its slice ended
 	good    *histogram    // takes the calls that end well
+	release *release      // of its calls; nil without CancelOnTrip
 	words   [ringSlices]atomic.Uint64
 }
 
@@ -29,8 +30,8 @@ const (
 	roundSealed = ^uint64(callMask) // a generation that never comes
 )
 
-func (r *ring) begin(rules *rules, good *histogram) {
-	r.shift, r.limit, r.horizon, r.good = rules.shift, rules.slowAfter, rules.horizon, good
+func (r *ring) begin(rules *rules, good *histogram, release *release) {
+	r.shift, r.limit, r.horizon, r.good, r.release = rules.shift, rules.slowAfter, rules.horizon, good, release
 }
 
 // enter counts a call admitted at now, and reports false if its slice is sealed.

@@ -44,6 +44,9 @@ func (b *Breaker) Save() Saved {
 			s.Cause = b.cause.Error()
 		}
 	}
+	if longest := p.longest.Load(); longest > 0 {
+		s.Longest = time.Duration(longest)
+	}
 	return s
 }
 
@@ -59,7 +62,7 @@ func (b *Breaker) Restore(s Saved) error {
 	}
 	now := b.now()
 	b.act(now, func(now int64) {
-		b.step, b.tripped, b.longest, b.leases = b.inReach(s.Step), s.Tripped, max(b.longest, int64(s.Longest)), s.Leases
+		b.step, b.tripped, b.longest, b.leases = b.inReach(s.Step), s.Tripped, int64(s.Longest), s.Leases
 		b.tripReason, b.openFor, b.cause = s.Trip, s.OpenFor, nil
 		if s.Cause != "" {
 			b.cause = errors.New(s.Cause)
@@ -85,6 +88,10 @@ func (b *Breaker) restore(s Saved, now int64) {
 	var hold *override
 	if o := s.Override; o != nil {
 		put := &override{by: o.By, why: o.Why, since: began(o.Since), until: b.clockAt(o.Until, now), end: o.Until}
+		if whole := o.Until.Sub(o.Since); whole > 0 && put.until > now+int64(whole) && put.until != never {
+			put.until = now + int64(whole)
+			put.end = b.timeAt(put.until)
+		}
 		over := put.until <= now
 		switch {
 		case over && o.State == Isolated:

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -17,9 +18,13 @@ import (
 // new keys share one breaker, named OverflowKey. All methods are safe for
 // concurrent use.
 type Set struct {
-	breakers sync.Map // string to *Breaker
+	// A copy of breakers, for Get. It is replaced once it has been short of a key
+	// as often as there are keys; so copying costs no more than the misses did.
+	index atomic.Pointer[map[string]*Breaker]
 
 	mu        sync.Mutex // guards everything below
+	breakers  map[string]*Breaker
+	missed    int // by the index
 	def       *rules
 	perKey    map[string]*rules
 	limit     int
@@ -36,6 +41,13 @@ type setListener struct {
 	stops map[*Breaker]func()
 }
 
+// What a Set thinks of one of its breakers, see Breaker.place.
+const (
+	held    = iota
+	wanted  // somebody asked for it since the last search for one to drop
+	dropped // it is not in the set any more
+)
+
 // OverflowKey is the name of the breaker that the keys share for which a Set has
 // no room.
 const OverflowKey = "(overflow)"
@@ -51,7 +63,8 @@ const (
 // those of def, with the key as their name. The error names every setting that
 // is wrong, and its key.
 func NewSet(def Config, perKey map[string]Config) (*Set, error) {
-	s := &Set{limit: defaultSetLimit}
+	s := &Set{limit: defaultSetLimit, breakers: map[string]*Breaker{}}
+	s.index.Store(&map[string]*Breaker{})
 	if err := s.setRules(def, perKey); err != nil {
 		return nil, err
 	}
@@ -112,21 +125,26 @@ func (s *Set) Limit(most int) error {
 // Get returns the breaker of key. Ask for it anew with each call, do not keep it:
 // a breaker that was dropped meanwhile is not the one that others get.
 func (s *Set) Get(key string) *Breaker {
-	if v, ok := s.breakers.Load(key); ok {
-		b := v.(*Breaker)
-		if !b.wanted.Load() {
-			b.wanted.Store(true)
+	if b := (*s.index.Load())[key]; b != nil {
+		if b.place.Load() == wanted || b.place.CompareAndSwap(held, wanted) {
+			return b
 		}
-		return b
 	}
-	return s.add(key)
+	return s.find(key)
 }
 
-func (s *Set) add(key string) *Breaker {
+// find returns the breaker of a key that the index does not know, or knows no more.
+func (s *Set) find(key string) *Breaker {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if b, ok := s.breakers.Load(key); ok {
-		return b.(*Breaker)
+	if b := s.breakers[key]; b != nil {
+		b.place.Store(wanted)
+		if s.missed++; s.missed >= len(s.breakers) {
+			index := maps.Clone(s.breakers)
+			s.index.Store(&index)
+			s.missed = 0
+		}
+		return b
 	}
 	for len(s.keys) >= s.limit {
 		if !s.drop() {
@@ -137,7 +155,7 @@ func (s *Set) add(key string) *Breaker {
 		}
 	}
 	b := s.make(key)
-	s.breakers.Store(key, b)
+	s.breakers[key] = b
 	s.keys = append(s.keys, key)
 	return b
 }
@@ -159,12 +177,11 @@ func (s *Set) drop() bool {
 	for range 2 * len(s.keys) {
 		s.hand = (s.hand + 1) % len(s.keys)
 		key := s.keys[s.hand]
-		v, _ := s.breakers.Load(key)
-		b := v.(*Breaker)
-		if b.wanted.Swap(false) || !b.isIdle() {
+		b := s.breakers[key]
+		if b.place.CompareAndSwap(wanted, held) || !b.isIdle() || !b.place.CompareAndSwap(held, dropped) {
 			continue
 		}
-		s.breakers.Delete(key)
+		delete(s.breakers, key)
 		last := len(s.keys) - 1
 		s.keys[s.hand] = s.keys[last]
 		s.keys = s.keys[:last]
@@ -219,22 +236,25 @@ func (s *Set) each() iter.Seq2[string, *Breaker] {
 		if s.overflow != nil && !yield(OverflowKey, s.overflow) {
 			return
 		}
-		s.breakers.Range(func(key, b any) bool { return yield(key.(string), b.(*Breaker)) })
+		for key, b := range s.breakers {
+			if !yield(key, b) {
+				return
+			}
+		}
 	}
 }
 
 // Check calls Check on every breaker.
 func (s *Set) Check() {
 	s.mu.Lock()
-	overflow := s.overflow
-	s.mu.Unlock()
-	if overflow != nil {
-		overflow.Check()
+	all := make([]*Breaker, 0, len(s.breakers)+1)
+	for _, b := range s.each() {
+		all = append(all, b)
 	}
-	s.breakers.Range(func(_, b any) bool {
-		b.(*Breaker).Check()
-		return true
-	})
+	s.mu.Unlock()
+	for _, b := range all {
+		b.Check()
+	}
 }
 
 // Subscribe has fn called with the transitions of every breaker, also of those

@@ -3,8 +3,8 @@ package recloser
 // Update puts other settings in force, all at once; what is wrong with cfg is an
 // error, and changes nothing. The state, the window, the step, the listeners and
 // overrides stay, and so do Name and Clock, whatever cfg says. An open time or a
-// lease that runs keeps its end. A running call is judged by the SlowCall under
-// which it was admitted. What the window holds is judged by the new limits with
+// lease that runs keeps its end. A running call is judged by the SlowCall and
+// CancelOnTrip under which it was admitted. What the window holds is judged by the new limits with
 // the next call that ends.
 func (b *Breaker) Update(cfg Config) error {
 	if err := cfg.Validate(); err != nil {
@@ -22,11 +22,10 @@ func (b *Breaker) update(r *rules) {
 		b.live.Store(r)
 		b.step = r.inReach(b.step)
 		p := b.cur.Load()
-		b.setRelease(p)
 		if p.state != Closed {
 			return
 		}
-		if r.slowAfter != old.slowAfter {
+		if r.slowAfter != old.slowAfter || r.cfg.CancelOnTrip != old.cfg.CancelOnTrip {
 			b.newRings(p, p.lanes())
 		}
 		p.window.rollAt = max(now, p.window.slices[p.window.head].start+r.slice)

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -36,6 +37,7 @@ type Gateway struct {
 	config *config.Config
 	log    *slog.Logger
 	deps   *dependency.List
+	clock  *recloser.Clock
 	alerts *alert.Alerts
 	calls  *listener
 	admin  *listener
@@ -47,21 +49,31 @@ type Gateway struct {
 }
 
 const (
+	tick        = 5 * time.Millisecond  // of the clock of all breakers: a standstill of this process is no dependency's failure
 	checkEvery  = 50 * time.Millisecond // how late a breaker may notice that something is due while no call tells it
 	adminGrace  = time.Second           // for answers to people while stopping
 	alertsGrace = 3 * time.Second       // for messages that are not sent yet
 )
 
-// New makes everything and starts nothing.
+// New makes everything and starts nothing but the breakers' clock, which Stop ends.
 func New(o Options) (*Gateway, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	deps, err := dependency.NewList(o.Config.Dependencies)
+	clock, err := recloser.StartClock(tick)
 	if err != nil {
 		return nil, err
 	}
-	g := &Gateway{config: o.Config, log: o.Log, deps: deps, failed: make(chan error, 2), quit: make(chan struct{})}
+	settings := slices.Clone(o.Config.Dependencies)
+	for i := range settings {
+		settings[i].Settings.Clock = clock
+	}
+	deps, err := dependency.NewList(settings)
+	if err != nil {
+		clock.Stop()
+		return nil, err
+	}
+	g := &Gateway{config: o.Config, log: o.Log, deps: deps, clock: clock, failed: make(chan error, 2), quit: make(chan struct{})}
 	g.alerts = alert.New(alert.Options{
 		Teams:       o.Config.Alerts.Teams,
 		PanelURL:    o.Config.Admin.URL,
@@ -115,10 +127,12 @@ func (g *Gateway) Run(ctx context.Context) error {
 // nothing is open and nothing runs. ctx limits opening, not what is opened.
 func (g *Gateway) Start(ctx context.Context) error {
 	if err := g.calls.open(ctx, g.config.File); err != nil {
+		g.clock.Stop()
 		return err
 	}
 	if err := g.admin.open(ctx, g.config.File); err != nil {
 		g.calls.close()
+		g.clock.Stop()
 		return err
 	}
 	g.alerts.Start()
@@ -149,6 +163,7 @@ func (g *Gateway) Stop(ctx context.Context) error {
 	defer cancel()
 	g.alerts.Stop(late)
 	g.deps.CloseIdle()
+	g.clock.Stop()
 	if err != nil {
 		return fmt.Errorf("calls were cut off while stopping, as they did not end in time: raise grace in %s", g.config.File)
 	}

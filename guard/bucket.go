@@ -6,28 +6,28 @@ import (
 	"time"
 )
 
-// bucket is a token bucket: the rate limit, and the budget of retries. A nil
-// bucket has a token for everyone.
+// bucket is a token bucket: the rate limit, and the budget of retries. Its time is
+// that of Guard.now. A nil bucket has a token for everyone.
 type bucket struct {
 	rate, size float64 // tokens a second, and how many fit in
 
 	mu     sync.Mutex
 	tokens float64
-	filled time.Time // up to when the rate has been added
+	filled time.Duration // up to when the rate has been added
 }
 
-func newBucket(rate, size, tokens float64, now time.Time) *bucket {
-	return &bucket{rate: rate, size: size, tokens: min(tokens, size), filled: now}
+func newBucket(rate, size, tokens float64) *bucket {
+	return &bucket{rate: rate, size: size, tokens: min(tokens, size)}
 }
 
 // take takes a token. If there is none, it says how long until there is.
-func (b *bucket) take(now time.Time) (wait time.Duration, ok bool) {
+func (b *bucket) take(now time.Duration) (wait time.Duration, ok bool) {
 	if b == nil {
 		return 0, true
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if past := now.Sub(b.filled); past > 0 { // calls read the clock before they have the lock
+	if past := now - b.filled; past > 0 { // calls read the clock before they have the lock
 		b.tokens = min(b.size, b.tokens+past.Seconds()*b.rate)
 		b.filled = now
 	}

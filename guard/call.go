@@ -3,128 +3,204 @@ package guard
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/recloser-go/recloser"
 )
 
-// call is one call that has a slot, on its way through the breaker with all its
-// attempts.
-type call struct {
-	*Guard
-	ctx      context.Context // the caller's own: the outcome depends on it
-	callCtx  context.Context // the same with the guard's timeout, and done when a trip releases the call
-	attempts int
-	fn       func(context.Context) error
-	seen     lastSeen
+// A Call is one call that the guard has let in and that its caller makes himself,
+// see Guard.Allow. Its methods are for one goroutine at a time; only Done and End
+// may be called by several at once.
+type Call struct {
+	g        *Guard
+	permit   recloser.Permit
+	seen     lastSeen      // the caller's context
+	attempts int           // how many are left, with the one that runs
+	deadline time.Duration // of the call with all its attempts, as Guard.now; 0: none
+	began    time.Duration // when the attempt that runs did
+	answered time.Duration // 0: not yet
+	ended    atomic.Bool
+	first    timed // the first attempt's context: most calls need no other
 }
 
-// run makes the call if the breaker lets it through: one admission and one
-// outcome, whatever the number of attempts.
-func (c *call) run() error {
-	c.seen.Context = c.ctx
-	permit, err := c.breaker.Allow(&c.seen)
-	if err != nil {
-		return err
+// Allow lets in one call that the caller makes himself, for calls whose end comes
+// after that of a function: a stream, a body to read. If the error is nil the
+// call may be made, and its end must be reported by Done or End; till then it
+// takes a slot of the bulkhead. Otherwise it must not be made, and the error is
+// one that Do gives when it does not call the function.
+//
+// The caller asks Again when an attempt has failed. He also sees to
+// Config.AttemptTimeout and to Deadline himself.
+func (g *Guard) Allow(ctx context.Context, marks ...Mark) (*Call, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
-	defer permit.End(recloser.Failure) // of a panic or runtime.Goexit; else it has ended before
-	if released := permit.Released(); released != nil {
-		ctx, cancel := context.WithCancelCause(c.callCtx)
-		defer cancel(nil)
-		go func() { // for want of a way to make one context of two without it
-			select {
-			case <-released:
-				cancel(permit.ReleasedError())
-			case <-ctx.Done():
+	now := g.now()
+	if wait, ok := g.limit.take(now); !ok {
+		g.breaker.Check() // who is refused here does not get to the breaker, which judges by being asked
+		return nil, &LimitError{Name: g.breaker.Name(), After: wait}
+	}
+	c := &Call{g: g, began: now}
+	c.seen.Context = ctx
+	if g.cfg.Timeout > 0 {
+		c.deadline = now + g.cfg.Timeout
+	}
+	if err := c.enter(); err != nil {
+		g.limit.put(1)
+		return nil, err
+	}
+	g.budget.put(max(0, g.cfg.Retry.Budget))
+	c.attempts = 1
+	if g.retries(marks) && (!c.permit.Trial() || g.breaker.Config().Shadow) {
+		c.attempts = g.cfg.Retry.Attempts
+	}
+	return c, nil
+}
+
+// enter takes a slot of the bulkhead and a permit of the breaker.
+func (c *Call) enter() (err error) {
+	g, ctx := c.g, c.seen.Context
+	if !g.bulkhead.tryEnter() {
+		g.breaker.Check()
+		wait := g.cfg.Bulkhead.Wait
+		if c.deadline != 0 {
+			wait = min(wait, c.deadline-g.now())
+		}
+		if !g.bulkhead.enter(ctx, wait) {
+			if err := ctx.Err(); err != nil {
+				return err
 			}
-		}()
-		c.callCtx = ctx
+			return &BulkheadError{Name: g.breaker.Name(), Max: g.bulkhead.size()}
+		}
+		c.began = g.now()
 	}
-	if permit.Trial() && !c.cfg.Breaker.Shadow {
-		c.attempts = 1
+	if c.permit, err = g.breaker.Allow(&c.seen); err != nil {
+		g.bulkhead.leave(sample{}, 0)
 	}
-	err, verdict := c.try(&permit)
-	var refused *recloser.OpenError
-	if err != nil && c.ctx.Err() == nil && errors.As(context.Cause(c.callCtx), &refused) {
-		err = refused
-	}
-	permit.Done(verdict)
 	return err
 }
 
-// try makes the attempts. It returns the error for the caller and the one for
-// the breaker.
-func (c *call) try(permit *recloser.Permit) (err, verdict error) {
-	for n := 1; ; n++ {
-		err, verdict = c.attempt()
-		if err == nil || n >= c.attempts || c.callCtx.Err() != nil || !c.worthRetrying(err) {
-			return err, verdict
-		}
-		wait, ok := c.backoff(n, told(err))
-		if !ok || !c.fits(wait) || !c.passing() {
-			return err, verdict
-		}
-		if _, ok := c.budget.take(c.clock.Now()); !ok {
-			return &BudgetError{Name: c.breaker.Name(), Err: err}, verdict
-		}
-		permit.Sending() // a wait is not slow: the slow clock stands still
-		c.clock.Wait(c.callCtx, wait, nil)
-		if c.callCtx.Err() != nil || !c.passing() {
-			c.budget.put(1)
-			c.seen.before = true
-			return err, verdict
-		}
-		permit.Sent()
+// Permit is the call's permit of the breaker: to tell it when a request is being
+// sent, to hear when a trip releases the call. Its end is the Call's business.
+func (c *Call) Permit() *recloser.Permit { return &c.permit }
+
+// Deadline returns when Config.Timeout is over for the call; false if it is off.
+func (c *Call) Deadline() (deadline time.Time, ok bool) {
+	if ok = c.deadline != 0; ok {
+		deadline = c.g.base.Add(c.deadline)
 	}
+	return deadline, ok
 }
 
-// attempt calls the function once. A timeout of the guard is a failure for the
-// breaker even if the function did not heed it and ended well.
-func (c *call) attempt() (err, verdict error) {
-	ctx := c.callCtx
-	if c.cfg.AttemptTimeout > 0 {
-		timed, cancel := c.clock.WithTimeout(ctx, c.cfg.AttemptTimeout)
-		defer cancel()
-		ctx = timed
+// Again is asked about an attempt that failed with err. It waits for as long as
+// it should and then returns nil if there is to be another attempt. Otherwise it
+// returns what the call failed with: err, or a *BudgetError around it.
+func (c *Call) Again(err error) error {
+	g, ctx := c.g, c.seen.Context
+	if c.attempts <= 1 || ctx.Err() != nil || !g.worthRetrying(err) {
+		return err
 	}
-	err = c.fn(ctx)
-	if !errors.Is(ctx.Err(), context.DeadlineExceeded) || c.ctx.Err() != nil {
-		return err, err
+	c.attempts--
+	wait, ok := g.backoff(g.cfg.Retry.Attempts-c.attempts, told(err))
+	if !ok || !c.fits(wait) || !c.passing() {
+		return err
 	}
-	timeout := &TimeoutError{Name: c.breaker.Name(), After: c.cfg.Timeout}
-	if c.callCtx.Err() == nil {
-		timeout.Attempt, timeout.After = true, c.cfg.AttemptTimeout
+	if _, ok := g.budget.take(g.now()); !ok {
+		return &BudgetError{Name: g.breaker.Name(), Err: err}
 	}
-	switch {
-	case err == nil:
-		return nil, timeout
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		return timeout, timeout
-	default:
-		return err, err
+	c.permit.Sending() // a wait is not slow: the slow clock stands still
+	g.clock.Wait(ctx, wait, c.permit.Released())
+	if ctx.Err() != nil || !c.passing() {
+		g.budget.put(1)
+		c.seen.before = true
+		return err
 	}
-}
-
-// worthRetrying reports whether err is of a kind that another attempt may mend.
-func (c *call) worthRetrying(err error) bool {
-	switch {
-	case isRefusal(err), errors.Is(err, recloser.ErrOpen), errors.Is(err, ErrBudget), errors.Is(err, context.Canceled):
-		return false
-	default:
-		return c.cfg.Retry.If == nil || c.cfg.Retry.If(err)
-	}
+	c.permit.Sent()
+	c.began = g.now()
+	return nil
 }
 
 // fits reports whether there is time left for an attempt after the wait.
-func (c *call) fits(wait time.Duration) bool {
-	deadline, ok := c.callCtx.Deadline()
-	return !ok || c.clock.Now().Add(wait).Before(deadline)
+func (c *Call) fits(wait time.Duration) bool {
+	end := c.g.now() + wait
+	callers, ok := c.seen.Deadline()
+	return (!ok || c.g.base.Add(end).Before(callers)) && (c.deadline == 0 || end < c.deadline)
 }
 
 // passing reports whether the breaker would let more than trials through.
-func (c *call) passing() bool {
-	s := c.breaker.State()
-	return s == recloser.Closed || s == recloser.HeldClosed || c.cfg.Breaker.Shadow && s != recloser.Isolated
+func (c *Call) passing() bool {
+	s := c.g.breaker.State()
+	return c.permit.ReleasedError() == nil &&
+		(s == recloser.Closed || s == recloser.HeldClosed || s != recloser.Isolated && c.g.breaker.Config().Shadow)
+}
+
+// Answered says that the dependency has begun to answer, as recloser.Permit.Answered
+// does: the time that the call took is the time until then.
+func (c *Call) Answered() {
+	c.permit.Answered()
+	c.answered = c.g.now()
+}
+
+// Done ends the call with the error that it gave, judged as Do judges it.
+func (c *Call) Done(err error) {
+	if !c.ended.Swap(true) {
+		c.permit.Done(err)
+		c.leave(c.kindOf(err))
+	}
+}
+
+// End ends the call with an outcome that the caller knows best. Default counts as
+// Success.
+func (c *Call) End(o recloser.Outcome) {
+	if !c.ended.Swap(true) {
+		if o == recloser.Default {
+			o = recloser.Success
+		}
+		c.permit.End(o)
+		c.leave(kindOf(o))
+	}
+}
+
+// leave gives the slot back, and says what the call's end says about the limit.
+func (c *Call) leave(kind sampleKind) {
+	h, s, now := c.g.bulkhead, sample{began: c.began, kind: kind}, time.Duration(0)
+	if h.adapts() {
+		now = c.g.now()
+		if s.took = c.answered - c.began; c.answered == 0 {
+			s.took = now - c.began
+		}
+	}
+	h.leave(s, now)
+}
+
+// kindOf judges a call that ended with err as the breaker does.
+func (c *Call) kindOf(err error) sampleKind {
+	switch {
+	case err == nil:
+		return good
+	case !c.g.bulkhead.adapts():
+		return silent
+	case c.seen.Err() != nil:
+		return givenUp
+	case isRefusal(err), errors.Is(err, context.Canceled), errors.Is(err, recloser.ErrOpen):
+		return silent
+	}
+	if wait := (*recloser.WaitError)(nil); errors.As(err, &wait) {
+		return bad
+	}
+	return kindOf(c.g.classify(err))
+}
+
+func kindOf(o recloser.Outcome) sampleKind {
+	switch o {
+	case recloser.Success:
+		return good
+	case recloser.Ignored:
+		return silent
+	case recloser.Default, recloser.Failure:
+	}
+	return bad
 }
 
 // told returns the time that the dependency asked to be left alone for.

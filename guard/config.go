@@ -39,10 +39,16 @@ type RateLimit struct {
 }
 
 // Bulkhead keeps a dependency that hangs from taking all of your process with
-// it: no more than Max calls run at once, with all their attempts.
+// it: no more than Max calls run at once, with all their attempts. With Min below
+// Max it also finds out how many calls the dependency can take.
 type Bulkhead struct {
 	// Max is how many calls run at once. Default off, 1 to a million.
 	Max int
+	// Min lets the limit adapt: it starts at Min and moves between that and Max,
+	// up while calls take no longer than usual, down when they queue or fail. Give
+	// it a value that is safely below what the dependency takes: what calls take
+	// there is what is usual. Default Max, which is a limit that stays; from 1.
+	Min int
 	// Wait is how long a call waits for one of the others to end. Default off:
 	// it is refused at once. 1 ms to 1 h.
 	Wait time.Duration
@@ -90,6 +96,9 @@ func (c Config) WithDefaults() Config {
 	setDefault(&c.RateLimit.Rate, recloser.Off)
 	setDefault(&c.RateLimit.Burst, max(1, int(math.Ceil(min(c.RateLimit.Rate, 1e6)))))
 	setDefault(&c.Bulkhead.Max, recloser.Off)
+	if c.Bulkhead.Min <= 0 {
+		c.Bulkhead.Min = c.Bulkhead.Max
+	}
 	setDefault(&c.Bulkhead.Wait, recloser.Off)
 	setDefault(&c.Bulkhead.Queue, c.Bulkhead.Max)
 	setDefault(&c.Retry.Attempts, 1)
@@ -139,6 +148,7 @@ func (c Config) Validate() error {
 	check(share(d.RateLimit.Rate, 1e6), "RateLimit.Rate", c.RateLimit.Rate, "must be above 0 and at most 1000000 a second, or off")
 	check(d.RateLimit.Burst >= 1 && d.RateLimit.Burst <= 1e6, "RateLimit.Burst", c.RateLimit.Burst, "must be from 1 to 1000000")
 	check(d.Bulkhead.Max <= 1e6, "Bulkhead.Max", c.Bulkhead.Max, "must be from 1 to 1000000, or off")
+	check(d.Bulkhead.Min <= d.Bulkhead.Max, "Bulkhead.Min", c.Bulkhead.Min, "must be from 1 to Bulkhead.Max")
 	between("Bulkhead.Wait", c.Bulkhead.Wait, time.Millisecond, time.Hour, true)
 	check(d.Bulkhead.Max < 0 || d.Bulkhead.Queue >= 1 && d.Bulkhead.Queue <= 1e6, "Bulkhead.Queue", c.Bulkhead.Queue, "must be from 1 to 1000000")
 	check(d.Retry.Attempts <= 20, "Retry.Attempts", c.Retry.Attempts, "must be from 1 to 20, or off")

@@ -14,7 +14,8 @@
 // attempt, a dependency that must not take all of your goroutines when it hangs,
 // a contract about calls per second. Where you need none of this, use
 // [recloser.Breaker] alone. Do not put a guard around a guard: each retries, and
-// three attempts become nine. For bodies that are read after the function has
-// returned the timeouts are of no use, since they end with it. There is no
-// hedging: it multiplies the load on a dependency exactly when that is slow.
+// three attempts become nine. A call that goes on after a function has returned,
+// such as a stream or a body to read, is what [Guard.Allow] is for, and for HTTP
+// httpbreaker.GuardedTransport. There is no hedging: it multiplies the load on a
+// dependency exactly when that is slow.
 package guard

@@ -86,5 +86,11 @@ func (e *TimeoutError) Is(target error) bool {
 	return target == ErrTimeout || target == context.DeadlineExceeded
 }
 
+// Timeout returns true: a TimeoutError is a net.Error.
+func (e *TimeoutError) Timeout() bool { return true }
+
+// Temporary returns true, as that of context.DeadlineExceeded does.
+func (e *TimeoutError) Temporary() bool { return true }
+
 // isRefusal reports whether a guard refused, here or further inside.
 func isRefusal(err error) bool { return errors.Is(err, ErrLimited) || errors.Is(err, ErrFull) }

@@ -76,3 +76,51 @@ func ExampleGuard_Do() {
 	// true
 	// closed
 }
+
+// A stream goes on after the function that opened it has returned. Its call ends
+// with it, and takes its slot of the bulkhead till then.
+func ExampleGuard_Allow() {
+	news, err := guard.New(guard.Config{
+		Breaker:  recloser.Config{Name: "news", SlowCall: time.Second},
+		Bulkhead: guard.Bulkhead{Max: 10},
+		Retry:    guard.Retry{Attempts: 3},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	attempts := 0
+	open := func() (lines []string, err error) { // the stream
+		if attempts++; attempts == 1 {
+			return nil, errors.New("connection refused")
+		}
+		return []string{"open at 9", "pool closed"}, nil
+	}
+
+	call, err := news.Allow(context.Background(), guard.Idempotent)
+	if err != nil {
+		fmt.Println("not let in:", err)
+		return
+	}
+	defer call.End(recloser.Failure) // if this panics; else it has ended before
+	var lines []string
+	for {
+		if lines, err = open(); err == nil {
+			break
+		}
+		if err = call.Again(err); err != nil { // waits, and says nil if it is worth it
+			call.Done(err)
+			fmt.Println(err)
+			return
+		}
+	}
+	call.Answered() // here the slow clock stops
+	for _, line := range lines {
+		fmt.Println(line)
+	}
+	call.Done(nil)
+	fmt.Println(news.Breaker().Stats().Success, "good call in", attempts, "attempts")
+	// Output:
+	// open at 9
+	// pool closed
+	// 1 good call in 2 attempts
+}

@@ -16,6 +16,7 @@ type Guard struct {
 	cfg      Config
 	breaker  *recloser.Breaker
 	clock    vtime.Clock
+	base     time.Time // the guard's times count from here
 	random   func() float64
 	limit    *bucket
 	bulkhead *bulkhead
@@ -26,10 +27,14 @@ type Guard struct {
 // New returns a guard with the settings of cfg, or an error that names every
 // setting that is wrong.
 func New(cfg Config) (*Guard, error) {
-	return newGuard(cfg, vtime.Real{})
+	return NewOn(cfg, vtime.Real{}, nil)
 }
 
-func newGuard(cfg Config, clock vtime.Clock) (*Guard, error) {
+// NewOn is New for this module's own packages, whose time may be virtual: clock
+// is what the guard waits by, and random spreads the waits between attempts
+// (from 0 to below 1; nil is rand.Float64). The breaker's clock is
+// Config.Breaker.Clock.
+func NewOn(cfg Config, clock vtime.Clock, random func() float64) (*Guard, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
@@ -39,17 +44,19 @@ func newGuard(cfg Config, clock vtime.Clock) (*Guard, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Guard{cfg: cfg, breaker: breaker, clock: clock, random: rand.Float64}
-	now := clock.Now()
+	if random == nil {
+		random = rand.Float64
+	}
+	g := &Guard{cfg: cfg, breaker: breaker, clock: clock, base: clock.Now(), random: random}
 	if l := cfg.RateLimit; l.Rate > 0 {
-		g.limit = newBucket(l.Rate, float64(l.Burst), float64(l.Burst), now)
+		g.limit = newBucket(l.Rate, float64(l.Burst), float64(l.Burst))
 	}
 	if cfg.Bulkhead.Max > 0 {
 		g.bulkhead = newBulkhead(cfg.Bulkhead, clock)
 	}
 	if r := cfg.Retry; r.Attempts > 1 && r.Budget > 0 {
 		floor := max(0, r.Floor)
-		g.budget = newBucket(floor, savedRetries, 10*floor, now)
+		g.budget = newBucket(floor, savedRetries, 10*floor)
 	}
 	g.bare = g.limit == nil && g.bulkhead == nil && cfg.Retry.Attempts == 1 && cfg.Timeout < 0 && cfg.AttemptTimeout < 0
 	return g, nil
@@ -69,6 +76,28 @@ func sparingRefusals(classify func(error) recloser.Outcome) func(error) recloser
 	}
 }
 
+// classify asks the hook of the breaker; Default if there is none, or it panics.
+func (g *Guard) classify(err error) (o recloser.Outcome) {
+	defer func() {
+		if recover() != nil {
+			o = recloser.Default
+		}
+	}()
+	if hook := g.breaker.Config().Classify; hook != nil {
+		return hook(err)
+	}
+	return recloser.Default
+}
+
+// Limit returns how many calls may run at once at this moment, 0 if there is no
+// bulkhead.
+func (g *Guard) Limit() int {
+	if g.bulkhead == nil {
+		return 0
+	}
+	return g.bulkhead.size()
+}
+
 // Breaker returns the breaker in the middle: to read it, to listen to it, for
 // operators. Calls made through it go around the rest of the guard.
 func (g *Guard) Breaker() *recloser.Breaker { return g.breaker }
@@ -85,8 +114,9 @@ type Mark uint8
 const Idempotent Mark = 1
 
 // Do runs fn with everything that the guard has around it. fn may be called
-// several times, one after the other, each time with a context of its own that
-// is done as soon as fn returns. The error is that of the last attempt; or an
+// several times, one after the other; where a timeout or recloser.Config.CancelOnTrip
+// is set, each time with a context of its own that is done as soon as fn returns,
+// else with ctx. The error is that of the last attempt; or an
 // *recloser.OpenError, *LimitError or *BulkheadError if the call was refused; or
 // a *BudgetError around the last attempt's; or ctx's error if ctx was done before.
 //
@@ -98,56 +128,20 @@ func (g *Guard) Do(ctx context.Context, fn func(context.Context) error, marks ..
 	if g.bare {
 		return g.breaker.Do(ctx, fn)
 	}
-	attempts := 1
-	if g.cfg.Retry.Unmarked || slices.Contains(marks, Idempotent) {
-		attempts = g.cfg.Retry.Attempts
-	}
-	return g.do(ctx, attempts, fn)
-}
-
-func (g *Guard) do(ctx context.Context, attempts int, fn func(context.Context) error) error {
-	if err := ctx.Err(); err != nil {
+	c, err := g.Allow(ctx, marks...)
+	if err != nil {
 		return err
 	}
-	callCtx := ctx
-	if g.cfg.Timeout > 0 {
-		timed, cancel := g.clock.WithTimeout(ctx, g.cfg.Timeout)
-		defer cancel()
-		callCtx = timed
-	}
-	wait, ok := g.limit.take(g.clock.Now())
-	if !ok {
-		g.breaker.Check() // who is refused here does not get to the breaker, which judges by being asked
-		return &LimitError{Name: g.breaker.Name(), After: wait}
-	}
-	reached := false
-	defer func() {
-		if !reached {
-			g.limit.put(1)
-		}
-	}()
-	if !g.bulkhead.tryEnter() {
-		g.breaker.Check()
-		if !g.bulkhead.enter(callCtx) {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			return &BulkheadError{Name: g.breaker.Name(), Max: g.cfg.Bulkhead.Max}
-		}
-	}
-	defer g.bulkhead.leave()
-	call := call{Guard: g, ctx: ctx, callCtx: callCtx, attempts: attempts, fn: func(ctx context.Context) error {
-		if !reached {
-			reached = true
-			g.budget.put(max(0, g.cfg.Retry.Budget))
-		}
-		return fn(ctx)
-	}}
-	if attempts == 1 && g.cfg.Timeout < 0 && g.cfg.AttemptTimeout < 0 {
-		return g.breaker.Do(ctx, call.fn)
-	}
-	return call.run()
+	return c.run(fn)
 }
+
+// retries reports whether a call with these marks may be made again.
+func (g *Guard) retries(marks []Mark) bool {
+	return g.cfg.Retry.Unmarked || slices.Contains(marks, Idempotent)
+}
+
+// now returns how long ago the guard was made.
+func (g *Guard) now() time.Duration { return g.clock.Since(g.base) }
 
 // Do is Guard.Do for a function that returns a value.
 func Do[T any](ctx context.Context, g *Guard, fn func(context.Context) (T, error), marks ...Mark) (T, error) {

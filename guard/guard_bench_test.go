@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"context"
 	"testing"
 	"time"
 )
@@ -11,7 +12,12 @@ func BenchmarkDo(b *testing.B) {
 		Timeout: time.Minute, AttemptTimeout: time.Second, RateLimit: RateLimit{Rate: 1e6, Burst: 1e6}, Bulkhead: Bulkhead{Max: 25},
 		Retry: Retry{Attempts: 3, Unmarked: true},
 	})
+	adaptive := newTest(b, Config{Bulkhead: Bulkhead{Min: 2, Max: 25}})
 	ctx := b.Context()
+	waits := func(ctx context.Context) error {
+		ctx.Done()
+		return nil
+	}
 	for _, c := range []struct {
 		name string
 		do   func() error
@@ -19,6 +25,8 @@ func BenchmarkDo(b *testing.B) {
 		{"breaker alone", func() error { return bare.breaker.Do(ctx, succeeds) }},
 		{"bare", func() error { return bare.Do(ctx, succeeds) }},
 		{"everything on", func() error { return full.Do(ctx, succeeds) }},
+		{"everything on, and somebody waits", func() error { return full.Do(ctx, waits) }},
+		{"adaptive bulkhead", func() error { return adaptive.Do(ctx, succeeds) }},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()

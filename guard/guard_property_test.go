@@ -33,7 +33,7 @@ func TestTokensAreConserved(t *testing.T) {
 				Timeout:        time.Duration(r.IntN(3)-1) * 300 * time.Millisecond,
 				AttemptTimeout: time.Duration(r.IntN(3)-1) * 100 * time.Millisecond,
 				RateLimit:      RateLimit{Rate: 1e-6, Burst: tokens},
-				Bulkhead:       Bulkhead{Max: most, Wait: time.Duration(r.IntN(3)-1) * 50 * time.Millisecond, Queue: 3},
+				Bulkhead:       Bulkhead{Max: most, Min: 1 + r.IntN(most), Wait: time.Duration(r.IntN(3)-1) * 50 * time.Millisecond, Queue: 3},
 				Retry:          Retry{Attempts: 1 + r.IntN(4), Backoff: 20 * time.Millisecond, Budget: earned, Floor: 1e-6},
 			}
 			cfg.Breaker.Consecutive, cfg.Breaker.FailureRate = 8, recloser.Off
@@ -49,7 +49,7 @@ func TestTokensAreConserved(t *testing.T) {
 			var seen tally
 			var wg sync.WaitGroup
 			for range 200 {
-				mode, took := r.IntN(8), time.Duration(r.IntN(150))*time.Millisecond
+				mode, took := r.IntN(10), time.Duration(r.IntN(150))*time.Millisecond
 				giveUp, marked := time.Duration(r.IntN(400))*time.Millisecond, r.IntN(2)
 				wg.Go(func() { g.oneCall(&seen, mode, took, giveUp, marked == 1) })
 				if r.IntN(40) == 0 {
@@ -60,8 +60,8 @@ func TestTokensAreConserved(t *testing.T) {
 			wg.Wait()
 			retries += seen.retries
 
-			if free := len(g.bulkhead.slots); free != most || g.bulkhead.waiting.Load() != 0 {
-				t.Errorf("seed %d: %d slots are free of %d, %d wait", seed, free, most, g.bulkhead.waiting.Load())
+			if h := g.bulkhead; h.running != 0 || h.limit < cfg.Bulkhead.Min || h.limit > most || len(h.waiting) != 0 {
+				t.Errorf("seed %d: %d slots of %d are taken, %d wait", seed, h.running, h.limit, len(h.waiting))
 			}
 			if seen.most > most {
 				t.Errorf("seed %d: %d ran at once", seed, seen.most)
@@ -103,7 +103,7 @@ func (g *testGuard) oneCall(seen *tally, mode int, took, giveUp time.Duration, m
 			seen.retries += attempts - 1
 		}
 	}()
-	_ = g.Do(ctx, func(ctx context.Context) error {
+	_ = g.make(ctx, mode, func(ctx context.Context) error {
 		attempts++
 		seen.Lock()
 		seen.running++
@@ -135,6 +135,32 @@ func (g *testGuard) oneCall(seen *tally, mode int, took, giveUp time.Duration, m
 		}
 		return nil
 	}, marks...)
+}
+
+// make makes a call in one of the two ways. A call of one's own may be told of its
+// end more than once.
+func (g *testGuard) make(ctx context.Context, mode int, fn func(context.Context) error, marks ...Mark) error {
+	if mode%2 == 0 {
+		return g.Do(ctx, fn, marks...)
+	}
+	call, err := g.Allow(ctx, marks...)
+	if err != nil {
+		return err
+	}
+	defer call.End(recloser.Failure)
+	for {
+		if err = fn(ctx); err == nil {
+			call.Answered()
+			pass(10 * time.Millisecond)
+			break
+		}
+		if err = call.Again(err); err != nil {
+			break
+		}
+	}
+	call.Done(err)
+	call.Done(nil)
+	return err
 }
 
 func TestPanicsGoOn(t *testing.T) {

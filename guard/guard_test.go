@@ -44,10 +44,10 @@ func TestRateLimit(t *testing.T) {
 }
 
 func TestBucket(t *testing.T) {
-	b := newBucket(0, 2, 5, time.Time{})
+	b := newBucket(0, 2, 5)
 	took := func() (n int) {
 		for n = 0; ; n++ {
-			if _, ok := b.take(time.Time{}); !ok {
+			if _, ok := b.take(0); !ok {
 				return n
 			}
 		}
@@ -99,6 +99,16 @@ func TestBulkheadQueue(t *testing.T) {
 			if ended[i] != want[i] {
 				t.Fatalf("calls ended after %v, want %v", ended, want)
 			}
+		}
+	})
+}
+
+// A slot may get free between the look for one and the entry into the queue.
+func TestQueueFindsTheFreeSlot(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		h, began := newBulkhead(Config{Bulkhead: Bulkhead{Max: 1}}.WithDefaults().Bulkhead, vtime.Real{}), time.Now()
+		if !h.enter(t.Context(), time.Minute) || time.Since(began) != 0 {
+			t.Errorf("the wait for a free slot took %s", time.Since(began))
 		}
 	})
 }
@@ -175,7 +185,7 @@ func TestValidate(t *testing.T) {
 	bad := Config{
 		Breaker: recloser.Config{MinCalls: -3}, Timeout: time.Second, AttemptTimeout: time.Minute,
 		RateLimit: RateLimit{Rate: math.NaN(), Burst: -1},
-		Bulkhead:  Bulkhead{Max: 2e6, Wait: 1, Queue: -1},
+		Bulkhead:  Bulkhead{Max: 2e6, Min: 3e6, Wait: 1, Queue: -1},
 		Retry:     Retry{Attempts: 21, Backoff: time.Minute, MaxBackoff: time.Second, Budget: math.Inf(1), Floor: 11},
 	}
 	_, err := New(bad)
@@ -184,7 +194,7 @@ func TestValidate(t *testing.T) {
 	}
 	lines := strings.Split(err.Error(), "\n")
 	fields := []string{
-		"MinCalls", "AttemptTimeout", "RateLimit.Rate", "RateLimit.Burst", "Bulkhead.Max", "Bulkhead.Wait", "Bulkhead.Queue",
+		"MinCalls", "AttemptTimeout", "RateLimit.Rate", "RateLimit.Burst", "Bulkhead.Max", "Bulkhead.Min", "Bulkhead.Wait", "Bulkhead.Queue",
 		"Retry.Attempts", "Retry.MaxBackoff", "Retry.Budget", "Retry.Floor",
 	}
 	if len(lines) != len(fields) {
@@ -197,24 +207,15 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-func TestBareGuardAllocatesNothing(t *testing.T) {
-	g := newTest(t, Config{})
-	ctx := t.Context()
-	if n := testing.AllocsPerRun(100, func() { _ = g.Do(ctx, succeeds, Idempotent) }); n != 0 {
-		t.Errorf("a call allocates %v times", n)
-	}
-}
-
 // All waits go through the clock, so the guard runs on one that takes no time.
 func TestVirtualClock(t *testing.T) {
 	clock := vtime.NewVirtual(time.Now())
-	g, err := newGuard(Config{
+	g, err := NewOn(Config{
 		Breaker: tolerant(), AttemptTimeout: time.Minute, Bulkhead: Bulkhead{Max: 1, Wait: time.Hour}, Retry: thrice(),
-	}, clock)
+	}, clock, func() float64 { return 0 })
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.random = func() float64 { return 0 }
 	began, attempts := clock.Now(), 0
 	for range 2 {
 		clock.Go(func() {

@@ -31,6 +31,7 @@ func thrice() Retry {
 type testGuard struct {
 	*Guard
 	testing.TB
+	giveUp func() // for tests whose caller does
 }
 
 func newTest(t testing.TB, cfg Config) *testGuard {
@@ -40,7 +41,7 @@ func newTest(t testing.TB, cfg Config) *testGuard {
 		t.Fatal(err)
 	}
 	g.random = func() float64 { return 0.5 }
-	return &testGuard{Guard: g, TB: t}
+	return &testGuard{Guard: g, TB: t, giveUp: func() {}}
 }
 
 // mustBe fails the test if the breaker is not in this state.

@@ -226,3 +226,45 @@ func TestTripReleasesRetryingCalls(t *testing.T) {
 		}
 	})
 }
+
+func TestTripDuringAWait(t *testing.T) {
+	for name, after := range map[string]func(*testGuard){
+		"and it is open":         func(*testGuard) {},
+		"and it is closed again": func(g *testGuard) { g.breaker.Reset("ana", "test") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				cfg := Config{Breaker: tripping(), Retry: thrice()}
+				cfg.Breaker.CancelOnTrip, cfg.Retry.Backoff = true, time.Minute
+				g := newTest(t, cfg)
+				began, attempts := time.Now(), 0
+				time.AfterFunc(time.Second, func() {
+					g.trip(time.Minute)
+					after(g)
+				})
+				err := g.Do(t.Context(), func(context.Context) error { attempts++; return errDown })
+				if !errors.Is(err, recloser.ErrOpen) || time.Since(began) != time.Second || attempts != 1 {
+					t.Errorf("got %v after %s and %d attempts, want a refusal with the trip", err, time.Since(began), attempts)
+				}
+			})
+		})
+	}
+}
+
+// Who gave up before the trip is not told that he was refused.
+func TestTripOfACallGivenUp(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		cfg := Config{Breaker: tripping(), Retry: thrice()}
+		cfg.Breaker.CancelOnTrip = true
+		g := newTest(t, cfg)
+		ctx, cancel := context.WithCancel(t.Context())
+		err := g.Do(ctx, func(ctx context.Context) error {
+			cancel()
+			g.trip(time.Minute)
+			return ctx.Err()
+		})
+		if !errors.Is(err, context.Canceled) || errors.Is(err, recloser.ErrOpen) {
+			t.Errorf("got %v, want the caller's own cancellation", err)
+		}
+	})
+}

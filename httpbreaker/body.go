@@ -10,44 +10,52 @@ import (
 
 // follow makes the end of the response's body the end of the exchange.
 func (x *exchange) follow(resp *http.Response) {
-	if resp.Body == nil || resp.Body == http.NoBody {
+	if isEmpty(resp.Body) {
 		x.succeed()
 		x.release()
 		return
 	}
 	x.permit.Answered()
-	body := &responseBody{ReadCloser: resp.Body, x: x}
-	resp.Body = body
-	if w, ok := body.ReadCloser.(io.Writer); ok {
+	x.body = resp.Body
+	body := (*responseBody)(x)
+	if w, ok := x.body.(io.Writer); ok {
 		resp.Body = &upgradedBody{responseBody: body, w: w}
+		return
 	}
+	resp.Body = body
 }
 
-// responseBody tells how a response's body ended.
-type responseBody struct {
-	io.ReadCloser
-	x *exchange
-}
+func isEmpty(body io.ReadCloser) bool { return body == nil || body == http.NoBody }
+
+// responseBody is an exchange as the body of its response: it tells how that
+// ended. It is the same object, so that a request costs one.
+type responseBody exchange
 
 func (b *responseBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	switch err {
-	case nil:
-	case io.EOF:
-		b.x.succeed()
-		b.x.release()
-	default:
-		_ = b.x.fail(err) // the body's own error is what its reader should see
+	n, err := b.body.Read(p)
+	if err != nil {
+		b.end(err)
 	}
 	return n, err
+}
+
+func (b *responseBody) end(err error) {
+	x := (*exchange)(b)
+	if err != io.EOF { //nolint:errorlint // readers return it bare, and a wrapped one is another
+		_ = x.fail(err) // the body's own error is what its reader should see
+		return
+	}
+	x.succeed()
+	x.release()
 }
 
 // Close before the end is the reader's choice, so it is a good end. It comes
 // first: a read that the closing disturbs must not count.
 func (b *responseBody) Close() error {
-	b.x.succeed()
-	defer b.x.release()
-	return b.ReadCloser.Close()
+	x := (*exchange)(b)
+	x.succeed()
+	defer x.release()
+	return b.body.Close()
 }
 
 var errUnasked = errors.New("httpbreaker: switched protocols unasked")
@@ -76,7 +84,7 @@ type upgradedBody struct {
 func (b *upgradedBody) Write(p []byte) (int, error) {
 	n, err := b.w.Write(p)
 	if err != nil {
-		_ = b.x.fail(err)
+		b.end(err)
 	}
 	return n, err
 }

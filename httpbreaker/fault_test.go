@@ -41,6 +41,27 @@ func TestOurOwnShortageIsIgnored(t *testing.T) {
 	}
 }
 
+// To ask for a host's address takes a socket too. The Go resolver, out of file
+// descriptors, gave the first of these texts, and wraps no error.
+func TestShortageInTheResolverIsIgnored(t *testing.T) {
+	for text, ignored := range map[string]uint64{
+		"dial udp [::1]:53: socket: " + syscall.EMFILE.Error(): 1,
+		"dial udp [::1]:53: socket: " + syscall.ENFILE.Error(): 1,
+		"no such host": 0,
+		"read udp [::1]:4->[::1]:53: i/o timeout": 0,
+		"": 0,
+	} {
+		b := newBreaker(t, recloser.Config{})
+		_, err := get(t, through(b, func(*http.Request) (*http.Response, error) {
+			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: text, Name: "hotel-1.example"}}
+		}))
+		if own := new(httpbreaker.ShortageError); errors.As(err, &own) != (ignored == 1) {
+			t.Errorf("%q: got %v", text, err)
+		}
+		wantEnded(t, b, 0, 1-ignored, ignored)
+	}
+}
+
 func TestSwitchedProtocols(t *testing.T) {
 	for _, tt := range []struct {
 		name, offered, switched string

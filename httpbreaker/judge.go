@@ -30,10 +30,11 @@ func (e *statusError) Error() string {
 func (e *statusError) Unwrap() error { return &e.wait }
 
 // judge ends the call if the headers alone say that it did not end well. A good
-// status has its body yet to come.
-func (t *Transport) judge(resp *http.Response, permit *recloser.Permit) {
-	bad := &statusError{status: resp.StatusCode}
-	switch t.classify(resp) {
+// status has its body yet to come. The outcome is what the user's hook says, h may
+// hold a Retry-After.
+func judge(permit reporter, o recloser.Outcome, status int, h http.Header) {
+	throttled := false
+	switch o {
 	case recloser.Success:
 		return
 	case recloser.Ignored:
@@ -41,13 +42,15 @@ func (t *Transport) judge(resp *http.Response, permit *recloser.Permit) {
 		return
 	case recloser.Failure:
 	case recloser.Default:
-		bad.wait.Throttled = resp.StatusCode == http.StatusTooManyRequests
-		if !bad.wait.Throttled && !serverFailed(resp.StatusCode) {
+		throttled = status == http.StatusTooManyRequests
+		if !throttled && !serverFailed(status) {
 			return
 		}
 	}
-	if bad.wait.Throttled || resp.StatusCode == http.StatusServiceUnavailable {
-		bad.wait.After, _ = RetryAfter(resp.Header, time.Now())
+	bad := &statusError{status: status}
+	bad.wait.Throttled = throttled
+	if throttled || status == http.StatusServiceUnavailable {
+		bad.wait.After, _ = RetryAfter(h, time.Now())
 	}
 	// A WaitError even without a wait: it is a plain failure then (ignored, if
 	// throttled), but one that recloser.Config.Classify is not asked about. A hook
@@ -62,8 +65,9 @@ func serverFailed(status int) bool {
 	return status >= 500 && status != http.StatusNotImplemented && status != http.StatusHTTPVersionNotSupported
 }
 
-func (t *Transport) classify(resp *http.Response) (o recloser.Outcome) {
-	if t.Classify == nil {
+// ask asks the user's hook; Default if there is none, or it panics.
+func ask(resp *http.Response, hook func(*http.Response) recloser.Outcome) (o recloser.Outcome) {
+	if hook == nil {
 		return recloser.Default
 	}
 	defer func() {
@@ -71,7 +75,7 @@ func (t *Transport) classify(resp *http.Response) (o recloser.Outcome) {
 			o = recloser.Default
 		}
 	}()
-	return t.Classify(resp)
+	return hook(resp)
 }
 
 // RetryAfter returns how long the Retry-After header asks to wait from now,

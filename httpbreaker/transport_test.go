@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"runtime"
@@ -123,25 +124,27 @@ func TestPanicAndGoexitAreFailures(t *testing.T) {
 		{"goexit", func(*http.Request) (*http.Response, error) { runtime.Goexit(); return nil, nil }, nil},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			b := newBreaker(t, recloser.Config{CancelOnTrip: true})
-			got := make(chan any)
-			var sent context.Context
-			go func() {
-				defer func() { got <- recover() }()
-				_, _ = get(t, through(b, func(out *http.Request) (*http.Response, error) {
-					sent = out.Context()
-					return tt.rt(out)
-				}))
-			}()
-			if v := <-got; v != tt.want {
-				t.Errorf("recovered %v, want %v", v, tt.want)
-			}
-			wantEnded(t, b, 0, 1, 0)
-			if sent.Err() == nil {
-				t.Error("the request's context is still held")
-			}
-		})
+		for _, watched := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, watched %t", tt.name, watched), func(t *testing.T) {
+				b := newBreaker(t, recloser.Config{CancelOnTrip: watched})
+				got := make(chan any)
+				var sent context.Context
+				go func() {
+					defer func() { got <- recover() }()
+					_, _ = get(t, through(b, func(out *http.Request) (*http.Response, error) {
+						sent = out.Context()
+						return tt.rt(out)
+					}))
+				}()
+				if v := <-got; v != tt.want {
+					t.Errorf("recovered %v, want %v", v, tt.want)
+				}
+				wantEnded(t, b, 0, 1, 0)
+				if watched && sent.Err() == nil {
+					t.Error("the request's context is still held")
+				}
+			})
+		}
 	}
 }
 
@@ -191,17 +194,24 @@ func TestBodilessResponsesEndAtOnce(t *testing.T) {
 }
 
 func TestCloseBeforeTheEndIsTheReadersChoice(t *testing.T) {
-	b := newBreaker(t, recloser.Config{})
+	b := newBreaker(t, recloser.Config{CancelOnTrip: true})
 	req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://hotel-1.example/", nil)
-	resp, err := through(b, answers(200)).RoundTrip(req)
+	var sent context.Context
+	resp, err := through(b, func(out *http.Request) (*http.Response, error) {
+		sent = out.Context()
+		return answers(200)(out)
+	}).RoundTrip(req)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := b.Stats().InFlight; n != 1 {
-		t.Errorf("%d calls run before the end of the body, want 1", n)
+	if n := b.Stats().InFlight; n != 1 || sent.Err() != nil {
+		t.Errorf("%d calls run before the end of the body, want 1 (%v)", n, sent.Err())
 	}
 	_ = resp.Body.Close()
 	wantEnded(t, b, 1, 0, 0)
+	if sent.Err() == nil {
+		t.Error("the request's context is still held")
+	}
 }
 
 func TestC91_DownloadsAreNotSlow(t *testing.T) {

@@ -7,15 +7,15 @@ import (
 )
 
 // watchUpload puts the bodies of a request that goes out under watch.
-func (x *exchange) watchUpload(out *http.Request) {
-	out.Body = &requestBody{ReadCloser: out.Body, x: x}
+func (w *wait) watchUpload(out *http.Request) {
+	out.Body = &requestBody{ReadCloser: out.Body, w: w}
 	if again := out.GetBody; again != nil {
 		out.GetBody = func() (io.ReadCloser, error) {
 			body, err := again()
 			if err != nil {
 				return nil, err
 			}
-			return &requestBody{ReadCloser: body, x: x}, nil
+			return &requestBody{ReadCloser: body, w: w}, nil
 		}
 	}
 }
@@ -26,57 +26,57 @@ func (x *exchange) watchUpload(out *http.Request) {
 // run while the caller has nothing to send.
 type requestBody struct {
 	io.ReadCloser
-	x *exchange
+	w *wait
 }
 
 func (b *requestBody) Read(p []byte) (int, error) {
-	b.x.reading()
+	b.w.reading()
 	n, err := b.ReadCloser.Read(p)
-	b.x.read(err)
+	b.w.read(err)
 	return n, err
 }
 
 func (b *requestBody) Close() error {
-	b.x.read(io.EOF)
+	b.w.read(io.EOF)
 	return b.ReadCloser.Close()
 }
 
-func (x *exchange) reading() {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.over {
+func (w *wait) reading() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.over {
 		return
 	}
-	if x.timer != nil {
-		x.timer.Stop()
+	if w.timer != nil {
+		w.timer.Stop()
 	}
-	if !x.sending {
-		x.sending = true
-		x.permit.Sending()
+	if !w.sending {
+		w.sending = true
+		w.permit.Sending()
 	}
 }
 
-func (x *exchange) read(err error) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+func (w *wait) read(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if err != nil && !errors.Is(err, io.EOF) {
-		x.bodyErr = err
+		w.bodyErr = err
 	}
-	if x.over {
+	if w.over {
 		return
 	}
-	if x.timer != nil {
-		x.timer.Reset(x.timeout)
+	if w.timer != nil {
+		w.timer.Reset(w.timeout)
 	}
-	if err != nil && x.sending {
-		x.sending = false
-		x.permit.Sent()
+	if err != nil && w.sending {
+		w.sending = false
+		w.permit.Sent()
 	}
 }
 
 // bodyFailed reports whether err comes from reading the request's body.
-func (x *exchange) bodyFailed(err error) bool {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.bodyErr != nil && errors.Is(err, x.bodyErr)
+func (w *wait) bodyFailed(err error) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.bodyErr != nil && errors.Is(err, w.bodyErr)
 }

@@ -106,6 +106,40 @@ func TestWithTimeout(t *testing.T) {
 	})
 }
 
+func TestWithCancelOn(t *testing.T) {
+	onBoth(t, func(t *testing.T, clock Clock, start func(func())) {
+		start(func() {
+			began := clock.Now()
+			cause := errors.New("released")
+			done, finish := context.WithCancelCause(t.Context())
+			joined, cancel := clock.WithCancelOn(t.Context(), done)
+			defer cancel()
+			other, cancelOther := clock.WithCancelOn(t.Context(), done)
+			cancelOther()
+			start(func() {
+				clock.Wait(t.Context(), time.Second, nil)
+				finish(cause)
+			})
+			clock.Wait(joined, time.Hour, nil)
+			if past := clock.Now().Sub(began); past != time.Second {
+				t.Errorf("done after %s", past)
+			}
+			if err := context.Cause(joined); !errors.Is(err, cause) {
+				t.Errorf("the cause is %v", err)
+			}
+			if err := context.Cause(other); !errors.Is(err, context.Canceled) {
+				t.Errorf("cancelled before, for %v", err)
+			}
+			late, cancelLate := clock.WithCancelOn(t.Context(), done)
+			defer cancelLate()
+			clock.Wait(late, time.Hour, nil)
+			if past := clock.Now().Sub(began); past != time.Second {
+				t.Errorf("of what was done before it is done after %s", past)
+			}
+		})
+	})
+}
+
 func TestVirtualTakesTurns(t *testing.T) {
 	v := NewVirtual(time.Unix(1e9, 0))
 	began := v.Now()

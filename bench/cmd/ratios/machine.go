@@ -7,8 +7,9 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
+
+	"github.com/recloser-go/recloser/bench"
 )
 
 // origin says on what machine, and with what modules, the figures were taken.
@@ -39,7 +40,7 @@ func origin() string {
 func share(procs int) float64 {
 	const spell = 15 * time.Millisecond
 	var wg sync.WaitGroup
-	used, start := processorTime(), time.Now()
+	used, start := bench.ProcessorTime(), time.Now()
 	for range procs {
 		wg.Go(func() {
 			for time.Since(start) < spell {
@@ -47,13 +48,5 @@ func share(procs int) float64 {
 		})
 	}
 	wg.Wait()
-	return float64(processorTime()-used) / float64(time.Since(start)) / float64(procs)
-}
-
-func processorTime() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	return float64(bench.ProcessorTime()-used) / float64(time.Since(start)) / float64(procs)
 }

@@ -1,113 +1,108 @@
 // Command ratios runs Recloser and its rivals in turn, round by round, and
-// prints a Markdown table of medians and ratios. A ratio compares calls of the
-// same round, so a busy spell of the machine falls on both sides of it.
+// prints Markdown tables of medians and ratios, and in the end whether our goals
+// hold. A ratio compares calls of the same round, so a busy spell of the machine
+// falls on both sides of it.
 package main
 
 import (
 	"flag"
 	"fmt"
 	"os"
-	"runtime"
-	"strings"
-	"testing"
+	"regexp"
+	"time"
 
-	"github.com/recloser-go/recloser/bench"
+	"github.com/recloser-go/recloser"
 )
+
+// patience is how many rounds may be made for each calm one that is wanted.
+const patience = 3
+
+// plan is how much is measured.
+type plan struct {
+	rounds int            // calm ones that each column should get
+	limit  time.Duration  // no round begins later, calm or not
+	spell  time.Duration  // how long a peer's calls are timed in a round
+	only   *regexp.Regexp // of the columns
+}
 
 func main() {
 	flags := flag.NewFlagSet("ratios", flag.ExitOnError)
-	quick := flags.Bool("quick", false, "a few seconds instead of half a minute; coarser")
+	quick := flags.Bool("quick", false, "half a minute instead of two; coarser")
+	only := flags.String("only", "", "only the columns that match this `regexp`, such as \"one breaker: closed\"")
 	_ = flags.Parse(os.Args[1:]) // ExitOnError
-	rounds, benchtime := 21, "25ms"
-	if *quick {
-		rounds, benchtime = 7, "5ms"
-	}
-	testing.Init()
-	if err := run(rounds, benchtime); err != nil {
+	if err := run(*quick, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "ratios:", err)
 		os.Exit(1)
 	}
 }
 
-func run(rounds int, benchtime string) error {
-	if err := flag.Set("test.benchtime", benchtime); err != nil {
+func run(quick bool, only string) error {
+	p := plan{rounds: 25, limit: 150 * time.Second, spell: 30 * time.Millisecond}
+	if quick {
+		p.rounds, p.limit, p.spell = 7, 30*time.Second, 10*time.Millisecond
+	}
+	var err error
+	if p.only, err = regexp.Compile(only); err != nil {
+		return fmt.Errorf("-only: %w", err)
+	}
+	clock, err := recloser.StartClock(2 * time.Millisecond)
+	if err != nil {
 		return err
 	}
-	peers := bench.Peers()
-	columns := []*column{
-		{title: "closed, 1 processor", procs: 1, goal: 0.85},
-		{title: "closed, 2 processors", procs: 2, goal: 0.7},
-		{title: "refused, 1 processor", procs: 1, open: true, goal: 0.6},
+	defer clock.Stop()
+	sheets := p.choose(allSheets(clock))
+	if len(sheets) == 0 {
+		return fmt.Errorf("-only %q matches no column; there are:\n%s", only, titles(allSheets(clock)))
 	}
-	fmt.Print(origin(), "\n\n")
-	for _, c := range columns {
-		if err := c.prepare(peers); err != nil {
-			return err
-		}
+	fmt.Print(origin(), "\n")
+	if err := p.measure(sheets); err != nil {
+		return err
 	}
-	for round := range rounds {
-		fmt.Fprintf(os.Stderr, "round %d of %d\n", round+1, rounds)
-		for _, c := range columns {
-			if err := c.measure(peers, round); err != nil {
-				return err
-			}
-		}
+	for _, s := range sheets {
+		s.print()
 	}
-	report(peers, columns)
+	printNotes()
+	printGoals(sheets)
 	return nil
 }
 
-func report(peers []bench.Peer, columns []*column) {
-	fmt.Print("| breaker |")
-	for _, c := range columns {
-		fmt.Printf(" %s | ratio |", c.title)
-	}
-	fmt.Print(" bytes | settings |\n|---|", strings.Repeat("---:|---:|", len(columns)), "---:|---|\n")
-	for i, p := range peers {
-		fmt.Printf("| %s |", p.Name)
-		for _, c := range columns {
-			fmt.Printf(" %s | %.2f |", c.cell(i), c.ratio(i, c.fastest(peers)))
+// choose leaves the columns that are wanted, and the sheets that have any.
+func (p plan) choose(all []*sheet) (chosen []*sheet) {
+	for _, s := range all {
+		var columns []*column
+		for _, c := range s.columns {
+			if p.only.MatchString(s.Name + ": " + c.title) {
+				columns = append(columns, c)
+			}
 		}
-		fmt.Printf(" %d | %s |\n", heap(p), p.Rule)
-	}
-	fmt.Printf(`
-Median ns a call ± half the spread; on two processors wall time divided by the calls of both. Ratio: to the fastest
-rival with a rate window, median over the rounds. Bytes: heap of one breaker after %d calls, mean of %d.
-
-| goal for Do | fastest rival with a rate window | ratio | at most | holds | calm rounds |
-|---|---|---:|---:|---|---:|
-`, heapCalls, heapBreakers)
-	for _, c := range columns {
-		rival, holds := c.fastest(peers), "yes"
-		ratio := c.ratio(0, rival)
-		switch {
-		case c.busy():
-			holds = "not judged: machine busy"
-		case ratio > c.goal:
-			holds = "**no**"
+		if s.columns = columns; len(columns) > 0 {
+			chosen = append(chosen, s)
 		}
-		fmt.Printf("| %s | %s | %.3f | %.2f | %s | %d of %d |\n", c.title, peers[rival].Name, ratio, c.goal, holds, c.calmRounds(), len(c.calm))
 	}
-	fmt.Printf("\nA round is calm if this process got at least %.0f %% of the processors it asked for, just before and just after.\n"+
-		"The others do not count, unless fewer than three are calm: ~ marks that.\n", 100*calmShare)
+	return chosen
 }
 
-const heapBreakers, heapCalls = 10_000, 20
-
-// heap returns the bytes of heap that a breaker in use takes.
-func heap(p bench.Peer) uint64 {
-	var before, after runtime.MemStats
-	list := make([]bench.Breaker, heapBreakers)
-	runtime.GC()
-	runtime.ReadMemStats(&before)
-	for i := range list {
-		list[i] = p.New()
-		for range heapCalls {
-			_ = list[i].Succeed()
+// measure goes round all columns, so that a busy spell of the machine takes a
+// round or two of each and not a column. Those that lack calm rounds get more.
+func (p plan) measure(sheets []*sheet) error {
+	start := time.Now()
+	for round := 0; round < patience*p.rounds && time.Since(start) < p.limit; round++ {
+		left := 0
+		for _, s := range sheets {
+			for _, c := range s.columns {
+				if c.done(p.rounds) {
+					continue
+				}
+				if err := c.measure(s.Peers, round, p.spell); err != nil {
+					return fmt.Errorf("%s: %s: %w", s.Name, c.title, err)
+				}
+				left++
+			}
 		}
+		if left == 0 {
+			break
+		}
+		fmt.Fprintf(os.Stderr, "round %d of %d, %.0f s: %d columns measured\n", round+1, p.rounds, time.Since(start).Seconds(), left)
 	}
-	runtime.GC()
-	runtime.ReadMemStats(&after)
-	runtime.KeepAlive(list)
-	return (after.HeapAlloc - before.HeapAlloc) / heapBreakers
+	return nil
 }

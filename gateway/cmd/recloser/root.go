@@ -51,7 +51,7 @@ Exit codes: 0 good, 1 failed, 2 wrong command line, 3 bad config.`,
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	root.AddCommand(demoCommand(), hotelCommand(), serveCommand(keepLog), checkCommand(), versionCommand())
+	root.AddCommand(demoCommand(), hotelCommand(), serveCommand(keepLog), checkCommand(), testCommand(), versionCommand())
 	root.InitDefaultCompletionCmd(args...)
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {
 		completion.Example = `  source <(recloser completion bash)                 in this shell

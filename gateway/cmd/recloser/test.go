@@ -1,0 +1,192 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/recloser-go/recloser/gateway/internal/config"
+	"github.com/recloser-go/recloser/gateway/internal/suggest"
+	"github.com/recloser-go/recloser/guard"
+	"github.com/recloser-go/recloser/scenario"
+)
+
+func testCommand() *cobra.Command {
+	var t testRun
+	cmd := &cobra.Command{
+		Use:   "test SCENARIO...",
+		Short: "Play an outage on virtual time and check what the breaker does",
+		Long: `Play scenario files, or all *.scenario of a folder, on virtual time and check what
+the breaker does in them. Their language: docs/SCENARIOS.md.`,
+		Example: `  recloser test outage.scenario
+  recloser test -c recloser.yaml --dependency hotel-3 scenarios/
+  recloser test -o junit scenarios/ > report.xml`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return t.run(cmd.Context(), args, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVarP(&t.output, "output", "o", "text", "`how` to write the results: text, json or junit")
+	flags.StringVarP(&t.config, "config", "c", "", "take the settings of this gateway `file`, not those of the scenario")
+	flags.StringVar(&t.dependency, "dependency", "", "the `id` in it; not needed if there is only one")
+	flags.BoolVar(&t.update, "update", false, "write what was seen into the files, where an exact value or ? was expected")
+	return cmd
+}
+
+// testRun is a command line of recloser test.
+type testRun struct {
+	output, config, dependency string
+	update                     bool
+}
+
+var testOutputs = map[string]func(io.Writer, []*scenario.Result) error{
+	"text": scenario.WriteText, "json": scenario.WriteJSON, "junit": scenario.WriteJUnit,
+}
+
+func (t testRun) run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	write, ok := testOutputs[t.output]
+	switch {
+	case !ok:
+		return exit{exitUsage, fmt.Errorf("--output is text, json or junit, not %q", t.output)}
+	case len(args) == 0:
+		return exit{exitUsage, errors.New("name at least one scenario file, or a folder of them")}
+	case t.dependency != "" && t.config == "":
+		return exit{exitUsage, errors.New("--dependency is one of a config file: name that with -c")}
+	case t.update && t.config != "":
+		return exit{exitUsage, errors.New("--update writes what the scenarios' own settings give: leave out -c")}
+	}
+	files, err := scenarioFiles(args)
+	if err != nil {
+		return exit{exitUsage, err}
+	}
+	settings, err := t.settings()
+	if err != nil {
+		return err
+	}
+	if settings != nil {
+		fmt.Fprintf(stderr, "With the settings of %s; those of the scenarios do not count.\n", settings.From)
+	}
+
+	var results []*scenario.Result
+	wrong, failed := false, false
+	for _, file := range files {
+		result, err := t.one(ctx, file, settings, stderr)
+		var faults scenario.Faults
+		switch {
+		case errors.As(err, &faults):
+			wrong = true
+			fmt.Fprintln(stderr, faults.Detail())
+		case errors.Is(err, context.Canceled):
+			fmt.Fprintf(stderr, "Stopped while it played %s.\n", file)
+			return exit{code: exitFailed}
+		case err != nil:
+			return err
+		default:
+			failed = failed || !result.Good()
+			results = append(results, result)
+		}
+	}
+	if err := write(stdout, results); err != nil {
+		return err
+	}
+	switch {
+	case wrong:
+		return exit{code: exitBadConfig}
+	case failed:
+		return exit{code: exitFailed}
+	}
+	return nil
+}
+
+// one plays a file, and again once it is updated.
+func (t testRun) one(ctx context.Context, file string, settings *scenario.Settings, stderr io.Writer) (*scenario.Result, error) {
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("the scenario cannot be read: %w", err)
+	}
+	s, err := scenario.Parse(file, content)
+	if err != nil {
+		return nil, err
+	}
+	result, err := s.Run(ctx, settings)
+	if err != nil || !t.update || result.Good() {
+		return result, err
+	}
+	content, changed := s.Update(content, result)
+	if changed == 0 {
+		return result, nil
+	}
+	if err := os.WriteFile(file, content, 0); err != nil { //nolint:gosec // it is the file that was named; its mode stays
+		return nil, fmt.Errorf("the scenario cannot be written: %w", err)
+	}
+	fmt.Fprintf(stderr, "%s: %s written\n", file, count(changed, "value", "values"))
+	if s, err = scenario.Parse(file, content); err != nil {
+		return nil, err
+	}
+	return s.Run(ctx, nil)
+}
+
+// scenarioFiles replaces folders by the scenario files in them.
+func scenarioFiles(args []string) (files []string, err error) {
+	for _, arg := range args {
+		info, err := os.Stat(arg)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("there is no scenario %s", arg)
+		}
+		if err != nil || !info.IsDir() {
+			files = append(files, arg)
+			continue
+		}
+		before := len(files)
+		err = filepath.WalkDir(arg, func(file string, entry fs.DirEntry, err error) error {
+			if err == nil && !entry.IsDir() && filepath.Ext(file) == ".scenario" {
+				files = append(files, file)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		if len(files) == before {
+			return nil, fmt.Errorf("there is no *.scenario in %s", arg)
+		}
+	}
+	return files, nil
+}
+
+// settings returns those of a dependency of a config file; nil if none is named.
+func (t testRun) settings() (*scenario.Settings, error) {
+	if t.config == "" {
+		return nil, nil
+	}
+	c, err := config.Load(t.config)
+	if err != nil {
+		return nil, exit{exitBadConfig, err}
+	}
+	ids := make([]string, len(c.Dependencies))
+	for i, d := range c.Dependencies {
+		ids[i] = d.ID
+	}
+	i := slices.Index(ids, t.dependency)
+	switch {
+	case t.dependency == "" && len(ids) == 1:
+		i = 0
+	case t.dependency == "":
+		return nil, exit{exitUsage, fmt.Errorf("%s has %d dependencies: name one with --dependency", t.config, len(ids))}
+	case i < 0:
+		return nil, exit{exitUsage, fmt.Errorf("%s has no dependency %q; %s", t.config, t.dependency, suggest.DidYouMean(t.dependency, slices.Values(ids)))}
+	}
+	d := c.Dependencies[i]
+	g := guard.Config{Breaker: d.Settings, Timeout: d.Timeout, AttemptTimeout: d.AttemptTimeout}
+	g.Breaker.Name = d.ID
+	return &scenario.Settings{From: d.ID + " in " + t.config, Guard: g}, nil
+}

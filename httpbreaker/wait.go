@@ -1,0 +1,102 @@
+package httpbreaker
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/recloser-go/recloser"
+)
+
+// wait is the wait for the response headers, and what may cut it short: a
+// timeout, or a trip. It also knows how far the request's body is.
+type wait struct {
+	permit *recloser.Permit
+	ctx    context.Context         // of the request that goes out
+	cancel context.CancelCauseFunc // nil: nothing of ours can cancel it
+
+	timeout time.Duration
+	timer   *time.Timer // nil: no timeout
+	stop    func() bool // ends the watch for a trip; nil: there is none
+
+	mu      sync.Mutex // for the permit too, as long as over is not set
+	over    bool       // the headers came, or it was cut short
+	sending bool       // the request's body is being sent
+	bodyErr error      // why the request's body could not be read
+}
+
+// timeoutError is a net.Error, so that callers can treat it as any time-out.
+type timeoutError struct{ after time.Duration }
+
+func (e *timeoutError) Error() string {
+	return fmt.Sprintf("httpbreaker: no answer within %s", e.after)
+}
+func (e *timeoutError) Timeout() bool   { return true }
+func (e *timeoutError) Temporary() bool { return true }
+
+// startWait begins the wait and returns it with the request to send:
+// RoundTrippers must not change the one they are given.
+func (t *Transport) startWait(req *http.Request, permit *recloser.Permit) (*wait, *http.Request) {
+	w := &wait{permit: permit, ctx: req.Context()}
+	var released context.Context
+	if !t.KeepOnTrip {
+		released = permit.ReleasedContext()
+	}
+	if t.Timeout > 0 || released != nil {
+		w.ctx, w.cancel = context.WithCancelCause(w.ctx)
+	}
+	if t.Timeout > 0 {
+		w.timeout = t.Timeout
+		w.timer = time.AfterFunc(w.timeout, func() { w.cutShort(&Cut{Err: &timeoutError{w.timeout}}) })
+	}
+	if released != nil {
+		w.stop = context.AfterFunc(released, func() {
+			w.cutShort(&Cut{Outcome: recloser.Ignored, Err: context.Cause(released)})
+		})
+	}
+	out := req.WithContext(w.ctx)
+	if hasBody(req) {
+		w.watchUpload(out)
+	}
+	return w, out
+}
+
+// watches reports whether a request needs a wait of this kind.
+func (t *Transport) watches(req *http.Request, permit *recloser.Permit) bool {
+	return t.Timeout > 0 || hasBody(req) || !t.KeepOnTrip && permit.ReleasedContext() != nil
+}
+
+func hasBody(req *http.Request) bool { return req.Body != nil && req.Body != http.NoBody }
+
+func (w *wait) cutShort(why *Cut) {
+	if w.end() {
+		w.cancel(why)
+	}
+}
+
+// end ends the wait; false if it was over before.
+func (w *wait) end() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	was := w.over
+	w.over = true
+	return !was
+}
+
+// stopWatching ends the wait and everything that watches over it. It reports
+// false if it was cut short; the context is done then.
+func (w *wait) stopWatching() (inTime bool) {
+	inTime = w.end()
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+	if w.stop != nil {
+		w.stop()
+	}
+	if !inTime {
+		<-w.ctx.Done()
+	}
+	return inTime
+}

@@ -1,0 +1,329 @@
+package model
+
+import (
+	"slices"
+	"time"
+
+	"github.com/recloser-go/recloser"
+)
+
+// enter starts a stay in a state.
+func (m *model) enter(s recloser.State, at, until int64, t recloser.Transition) {
+	if m.calm(at) && t.Reason != recloser.ReasonRate && t.Reason != recloser.ReasonRun { // these have looked at the step
+		m.step, m.tripped = 0, false
+	}
+	if m.state == recloser.Closed && m.longest > 0 {
+		m.lastLongest = m.longest
+	}
+	if s == recloser.Open && m.held == nil && !m.Shadow {
+		for _, c := range m.calls {
+			c.released = c.released || c.canRelease && c.period == m.period
+		}
+	}
+	m.period++
+	m.state, m.since, m.until, m.ramp = s, at, until, nil
+	m.goodTrials, m.throttled, m.run = 0, 0, nil
+	switch s {
+	case recloser.Open:
+		if t.Reason != recloser.ReasonRestored {
+			m.openFor, m.opened = until-at, t.Reason
+		}
+		m.refusal = recloser.ReasonOpen
+		if m.opened == recloser.ReasonToldToWait {
+			m.refusal = recloser.ReasonToldToWait
+		}
+	case recloser.HalfOpen:
+		m.refusal = recloser.ReasonTrialSlots
+	case recloser.Isolated:
+		m.refusal = recloser.ReasonIsolated
+	case recloser.Closed, recloser.HeldClosed:
+		m.refusal = recloser.ReasonRamp
+	}
+	m.refusalTrip = m.opened
+	m.event(at, s, t)
+}
+
+func (m *model) event(at int64, to recloser.State, t recloser.Transition) {
+	m.seq++
+	t.Seq, t.From, t.To, t.Automatic = m.seq, m.shown, to, m.state
+	if m.held != nil {
+		t.To = recloser.HeldClosed
+	}
+	if m.state == recloser.Isolated {
+		t.Automatic = recloser.HalfOpen
+	}
+	if m.state == recloser.Open && t.Reason != recloser.ReasonHeldClosed {
+		t.OpenFor, t.Step = time.Duration(m.until-m.since), m.step
+	}
+	m.shown, m.events = t.To, append(m.events, event{t, at})
+}
+
+func (m *model) close(at int64, t recloser.Transition) {
+	m.enter(recloser.Closed, at, never, t)
+	m.slices, m.lookAt = []slice{{start: at}}, at+int64(m.Window)/10
+	m.goodStart, m.goodEnd, m.longest, m.good, m.asked, m.lastOverdue = -1, -1, 0, 0, 0, 0
+}
+
+func (m *model) halfOpen(at int64, reason recloser.Reason) {
+	m.early, m.slowestTrial = reason == recloser.ReasonEarly, 0
+	m.enter(recloser.HalfOpen, at, never, recloser.Transition{Reason: reason})
+}
+
+// trip opens for as long as the step says.
+func (m *model) trip(at int64, step int, t recloser.Transition) {
+	d := min(m.OpenFor<<step, m.MaxOpenFor)
+	low, high := d, d
+	if m.Jitter > 0 {
+		low = time.Duration(float64(d) * (1 - m.Jitter))
+		high = min(time.Duration(float64(d)*(1+m.Jitter)), m.MaxOpenFor)
+	}
+	m.step, m.tripped = step, true
+	m.enter(recloser.Open, at, at+int64(m.drawn(m.seq+1, low, high)), t)
+}
+
+// allow returns the call that is let in, or why it is not.
+func (m *model) allow(now int64) (*call, recloser.Reason) {
+	m.settle(now)
+	c := &call{period: m.period, start: now, clock: now, limit: m.slowCall(), limits: m.limits}
+	c.canRelease = m.CancelOnTrip && (m.state == recloser.Closed || m.state == recloser.HalfOpen)
+	refused := false
+	switch m.state {
+	case recloser.Open, recloser.Isolated:
+		refused = true
+	case recloser.HalfOpen:
+		slots := 1
+		if m.goodTrials > 0 {
+			slots = m.Trials
+		}
+		c.trial = true
+		m.startClock(c, now)
+		refused = m.count(m.leased) >= slots
+	case recloser.Closed, recloser.HeldClosed:
+		if m.ramp != nil && (m.condemned() || m.count(m.undecidedYet) >= m.ramp.limit) {
+			m.ramp.refused, refused = true, true
+		}
+	}
+	if refused && !m.passesAll() {
+		m.refused[m.refusal]++
+		return nil, m.refusal
+	}
+	if refused {
+		c.free, c.trial, c.canRelease = true, false, false
+	}
+	m.calls = append(m.calls, c)
+	m.admitted++
+	return c, ""
+}
+
+// startClock lets the slow rule judge a trial from now on, or gives it its lease.
+func (m *model) startClock(c *call, now int64) {
+	c.slowClock, c.deadline = m.slowCall() > 0, now+m.lease()
+	if c.slowClock {
+		c.deadline = now + m.slowCall()
+	}
+}
+
+func (m *model) lease() int64 {
+	if m.TrialTimeout > 0 {
+		return int64(m.TrialTimeout)
+	}
+	lease := max(int64(10*time.Second), 2*m.lastLongest)
+	for range m.leases {
+		lease = min(2*lease, int64(24*time.Hour))
+	}
+	return lease
+}
+
+func (m *model) answer(c *call, now int64) {
+	m.settle(now)
+	if c.answered != 0 {
+		return
+	}
+	onTheWay := m.onTheWay(c)
+	c.answered = now
+	switch {
+	case m.leased(c):
+		c.slowClock, c.deadline = false, max(c.start+m.lease(), now)
+	case onTheWay:
+		if c.limit > 0 && now-c.clock >= c.limit {
+			c.bad = true
+			m.bad(now, verdict{admitted: c.start, slow: true})
+		}
+		m.ask(now)
+	}
+	m.settle(now)
+}
+
+// sending stops the slow clock, sent starts it anew.
+func (m *model) sending(c *call, now int64) {
+	m.settle(now)
+	if c.answered != 0 || c.sending || c.limit > 0 && now-c.clock >= c.limit { // it is slow already
+		return
+	}
+	onTheWay := m.onTheWay(c)
+	c.sending = true
+	if m.leased(c) {
+		m.startClock(c, now)
+	}
+	if onTheWay {
+		m.ask(now)
+	}
+	m.settle(now)
+}
+
+func (m *model) sent(c *call, now int64) {
+	m.settle(now)
+	if !c.sending || c.answered != 0 {
+		return
+	}
+	c.sending, c.clock, c.left = false, now, false
+	c.limit, c.limits = m.slowCall(), m.limits
+	if m.leased(c) {
+		m.startClock(c, now)
+	}
+	m.settle(now)
+}
+
+// ending is how a call ends.
+type ending struct {
+	outcome        recloser.Outcome
+	gaveUp, unmade bool
+	wait           time.Duration
+	throttled      bool
+}
+
+// end ends a call.
+func (m *model) end(c *call, now int64, e ending) {
+	m.settle(now)
+	mine := m.mine(c)
+	m.calls = slices.DeleteFunc(m.calls, func(o *call) bool { return o == c })
+	if e.unmade {
+		m.takenBack++
+		if mine {
+			m.ask(now)
+		}
+		return
+	}
+	answered := now
+	if c.answered != 0 {
+		answered = c.answered
+	}
+	took := answered - c.clock
+	slow := c.limit > 0 && took >= c.limit && !c.sending
+	switch {
+	case slow:
+		m.slow++
+	case e.outcome == recloser.Failure:
+		m.failed++
+	case e.outcome == recloser.Ignored:
+		m.ignored++
+	default:
+		m.success++
+	}
+	impatient := e.gaveUp && c.limit > 0 && c.answered == 0 && !c.sending && now-c.clock >= c.limit/2
+	switch {
+	case c.free:
+	case !mine:
+		m.late++
+		if c.released && c.answered == 0 && e.outcome != recloser.Success {
+			m.refused[recloser.ReasonReleased]++
+		}
+	case m.toldToWait(now, e):
+	case c.trial:
+		m.endTrial(c, now, took, impatient, e)
+	case c.bad:
+	case slow:
+		m.bad(now, verdict{admitted: c.start, slow: true})
+	case e.outcome == recloser.Failure:
+		m.bad(now, verdict{admitted: c.start, failed: true})
+	case e.outcome == recloser.Success:
+		m.goodCall(c, now, took)
+	case impatient && m.goodEnd < c.start:
+		m.extendRun(now, c.start)
+		m.book(verdict{gaveUp: true})
+	}
+	if mine {
+		m.ask(now)
+	}
+	m.settle(now)
+}
+
+func (m *model) goodCall(c *call, now, took int64) {
+	m.goodStart, m.goodEnd = max(m.goodStart, c.start), max(m.goodEnd, now)
+	m.longest = max(m.longest, took)
+	m.good++
+	m.run, m.throttled = nil, 0
+	m.book(verdict{})
+	if m.ramp != nil && m.ramp.good(now, took, m.Trials) {
+		m.ramp = nil
+	}
+}
+
+// toldToWait opens for as long as the dependency asks, if it does.
+func (m *model) toldToWait(now int64, e ending) bool {
+	if e.wait <= 0 || m.RetryAfterMax < 0 {
+		return false
+	}
+	if e.throttled {
+		if m.throttled++; m.throttled < 2 {
+			return false
+		}
+	}
+	t := recloser.Transition{Reason: recloser.ReasonToldToWait, Counts: m.counts(now)}
+	m.enter(recloser.Open, now, now+int64(min(e.wait, m.RetryAfterMax)), t)
+	return true
+}
+
+func (m *model) endTrial(c *call, now, took int64, impatient bool, e ending) {
+	switch {
+	case e.outcome == recloser.Success:
+		m.goodTrial(now, took)
+	case e.outcome == recloser.Failure:
+		m.badTrial(now, recloser.Counts{Failed: 1})
+	case impatient && (m.goodTrials == 0 || m.lastGood < c.start):
+		m.badTrial(now, recloser.Counts{Slow: 1})
+	}
+}
+
+// leaseOver gives the verdict on a trial whose time is up.
+func (m *model) leaseOver(c *call, at int64) {
+	if c.answered != 0 {
+		c.ended = true
+		m.goodTrial(at, c.answered-c.clock)
+		return
+	}
+	if c.sending { // its slot is free, with no verdict
+		c.ended = true
+		return
+	}
+	if !c.slowClock {
+		m.leases++
+	}
+	m.badTrial(at, recloser.Counts{Slow: 1})
+}
+
+func (m *model) goodTrial(at, took int64) {
+	m.goodTrials++
+	m.lastGood, m.leases, m.throttled = at, 0, 0
+	m.slowestTrial, m.lastLongest = max(m.slowestTrial, took), max(m.lastLongest, took)
+	if m.goodTrials < m.Trials {
+		return
+	}
+	m.close(at, recloser.Transition{Reason: recloser.ReasonTrialsGood, Counts: recloser.Counts{Good: uint64(m.goodTrials)}})
+	if m.Ramp > 0 {
+		slow := int64(time.Second / 2)
+		if m.slowCall() > 0 {
+			slow = m.slowCall() / 4
+		}
+		m.ramp = &ramp{refused: true, limit: m.Trials, doubled: m.Trials, inSecond: m.Trials, second: at, slow: max(slow, 2*m.slowestTrial)}
+	}
+}
+
+func (m *model) badTrial(at int64, c recloser.Counts) {
+	step := m.step
+	if m.goodTrials == 0 && !m.early {
+		step = m.stepUp()
+	}
+	c.Good = uint64(m.goodTrials)
+	m.trip(at, step, recloser.Transition{Reason: recloser.ReasonTrialFailed, Counts: c})
+}

@@ -1,0 +1,345 @@
+package scenario
+
+import (
+	"context"
+	"time"
+
+	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/guard"
+)
+
+// running is a call that was made: with a permit of the breaker, or of the guard
+// if there is one. That takes no goroutine. Calls for which somebody must be
+// there who panics, or does not heed his context, are made by inside.
+type running struct {
+	r       *run
+	call    *call
+	done    func()
+	ctx     context.Context // the caller's
+	cancel  context.CancelFunc
+	reached bool
+	over    bool
+	result  string // "": it runs
+
+	first    outcome // of the first attempt
+	tries    int     // attempts that began
+	answered bool
+	own      recloser.Permit // without a guard
+	permit   *recloser.Permit
+	guarded  *guard.Call // nil without a guard
+	waiting  bool        // for the next attempt
+	unwatch  func()      // nobody is to release it any more
+
+	inside *inside // nil: by a permit
+}
+
+func (c *call) do(r *run, done func()) {
+	if !r.spend() {
+		return
+	}
+	o := &running{r: r, call: c, done: done, ctx: r.base, cancel: func() {}, unwatch: func() {}, first: c.attempts[0].pick(r)}
+	r.load.calls++
+	r.last = o
+	if c.name != "" {
+		r.named[c.name] = o
+	}
+	if c.giveUp > 0 || c.name != "" || c.hasVerdict(cancels) {
+		o.ctx, o.cancel = context.WithCancel(o.ctx)
+	}
+	if c.deadline > 0 { // outside of the other: what is derived from it would say cancelled
+		cancel := o.cancel
+		ctx, stop := r.virtual.WithTimeout(o.ctx, c.deadline)
+		o.ctx, o.cancel = ctx, func() { cancel(); stop() }
+		o.after(c.deadline, (*running).givenUp)
+	}
+	if c.giveUp > 0 {
+		o.after(c.giveUp, (*running).giveUp)
+	}
+	switch {
+	case c.deaf || c.hasVerdict(panics) || c.hasVerdict(exits):
+		o.inside = &inside{running: o, told: make(chan struct{}, 1)}
+		r.virtual.Go(o.inside.run)
+	case r.bare:
+		var err error
+		o.own, err = r.breaker.Allow(o.ctx)
+		o.permit = &o.own
+		o.begin(err)
+	case r.mayWait:
+		r.virtual.Go(o.allow)
+	default:
+		o.allow()
+	}
+}
+
+func (c *call) hasVerdict(v verdict) bool {
+	for _, m := range c.attempts {
+		for _, p := range m {
+			if p.verdict == v {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// pick picks an outcome by chance.
+func (m mix) pick(r *run) outcome {
+	if len(m) == 1 {
+		return m[0].outcome
+	}
+	left := 100 * r.random.Float64()
+	for _, p := range m[:len(m)-1] {
+		if left -= p.percent; left < 0 {
+			return p.outcome
+		}
+	}
+	return m[len(m)-1].outcome
+}
+
+// next returns what the dependency does with the next attempt.
+func (c *running) next() outcome {
+	c.tries++
+	c.r.load.attempts++
+	if c.tries == 1 {
+		return c.first
+	}
+	return c.call.attempts[min(c.tries, len(c.call.attempts))-1].pick(c.r)
+}
+
+// after has something happen if the call runs until then.
+func (c *running) after(d time.Duration, f func(*running)) {
+	c.r.virtual.After(d, func() {
+		if !c.over {
+			f(c)
+		}
+	})
+}
+
+// allow asks the guard for a permit.
+func (c *running) allow() {
+	call, err := c.r.guard.Allow(c.ctx, c.marks()...)
+	if err == nil {
+		c.guarded, c.permit = call, call.Permit()
+	}
+	c.begin(err)
+}
+
+// marks says of a call that it may be made twice.
+func (c *running) marks() []guard.Mark {
+	if c.call.once {
+		return nil
+	}
+	return []guard.Mark{guard.Idempotent}
+}
+
+// begin begins a call that was let in.
+func (c *running) begin(refusal error) {
+	if refusal != nil {
+		c.finish(resultOf(refusal, false))
+		return
+	}
+	c.reach()
+	if released := c.permit.Released(); released != nil {
+		c.unwatch = c.r.virtual.WhenClosed(released, func() {
+			if !c.waiting { // else the guard sees it
+				c.report(c.permit.ReleasedError())
+			}
+		})
+	}
+	c.attempt()
+}
+
+// reach notes that the call has got to the dependency.
+func (c *running) reach() {
+	c.reached = true
+	l := &c.r.load
+	l.reached++
+	l.running++
+	l.most = max(l.most, l.running)
+}
+
+// attempt has the dependency do what it does with the next attempt.
+func (c *running) attempt() {
+	o := c.next()
+	this := c.tries
+	due := func(d time.Duration, f func(*running)) {
+		c.after(d, func(c *running) {
+			if c.tries == this && !c.waiting {
+				f(c)
+			}
+		})
+	}
+	if left, timeout := c.timeout(); timeout != nil {
+		due(left, func(c *running) {
+			if !c.answered {
+				c.end(timeout)
+			}
+		})
+	}
+	if o.upload > 0 {
+		c.permit.Sending()
+		due(o.upload, func(c *running) { c.permit.Sent() })
+	}
+	last := o.upload + o.took
+	if o.answered {
+		due(last, (*running).answer)
+		last += o.body
+	}
+	if o.verdict != hangs {
+		due(last, func(c *running) { c.endWith(o) })
+	}
+}
+
+// timeout returns when the guard's time for the attempt is over, as every user of
+// Guard.Allow has to see to himself, and what it is to say then: nil if it has none.
+func (c *running) timeout() (left time.Duration, timeout error) {
+	if c.guarded == nil {
+		return 0, nil
+	}
+	cfg := c.r.guard.Config()
+	e := &guard.TimeoutError{Name: cfg.Breaker.Name, After: cfg.Timeout}
+	if deadline, ok := c.guarded.Deadline(); ok {
+		left, timeout = deadline.Sub(c.r.virtual.Now()), e
+	}
+	if d := cfg.AttemptTimeout; d > 0 && (timeout == nil || d < left) {
+		e.Attempt, e.After = true, d
+		left, timeout = d, e
+	}
+	return left, timeout
+}
+
+// answer has the dependency begin to answer. Who has his answer is not released.
+func (c *running) answer() {
+	c.answered = true
+	c.unwatch()
+	if c.guarded != nil {
+		c.guarded.Answered()
+	} else {
+		c.permit.Answered()
+	}
+}
+
+// endWith ends the attempt that runs. Once the call is over that must change
+// nothing, so the breaker is told all the same.
+func (c *running) endWith(o outcome) {
+	switch {
+	case c.inside != nil:
+		c.inside.tell(o)
+	case !c.reached || c.waiting:
+	case o.verdict == cancels:
+		c.giveUp()
+	default:
+		c.end(o.err())
+	}
+}
+
+func (o outcome) err() error {
+	switch o.verdict {
+	case succeeds:
+		return nil
+	case ignored:
+		return errIgnored
+	case waits, throttled:
+		return &recloser.WaitError{After: o.wait, Throttled: o.verdict == throttled, Err: errDown}
+	default:
+		return errDown
+	}
+}
+
+// end ends the attempt with err. The guard is asked whether there is to be
+// another one.
+func (c *running) end(err error) {
+	if c.over || err == nil || !c.r.retries || c.ctx.Err() != nil {
+		c.report(err)
+		return
+	}
+	c.waiting = true
+	c.r.virtual.Go(func() {
+		last := c.guarded.Again(err)
+		c.waiting = false
+		if last == nil && c.r.spend() {
+			c.attempt()
+			return
+		}
+		if released := c.permit.ReleasedError(); released != nil && c.ctx.Err() == nil {
+			last = released
+		}
+		c.finish(resultOf(last, true))
+		c.guarded.Done(err)
+	})
+}
+
+// report ends the call.
+func (c *running) report(err error) {
+	c.finish(resultOf(err, true))
+	if c.guarded != nil {
+		c.guarded.Done(err)
+	} else {
+		c.permit.Done(err)
+	}
+}
+
+// giveUp is the caller's.
+func (c *running) giveUp() {
+	c.cancel()
+	c.givenUp()
+}
+
+// givenUp ends a call whose context is done. Who waits sees that by himself.
+func (c *running) givenUp() {
+	if c.inside == nil && c.reached && !c.waiting {
+		c.report(c.ctx.Err())
+	}
+}
+
+// finish notes what became of the call, once.
+func (c *running) finish(result string) {
+	if c.over {
+		return
+	}
+	c.over, c.result = true, result
+	c.unwatch()
+	l := &c.r.load
+	if c.reached {
+		l.running--
+	}
+	switch {
+	case result == "ok":
+		l.good++
+	case result == withdrawn:
+	case c.reached:
+		l.bad++
+	default:
+		l.refused++
+	}
+	if c.done != nil {
+		c.r.virtual.After(0, c.done)
+	}
+}
+
+// endNamed ends the call of that name.
+func (r *run) endNamed(name string, o outcome) {
+	if c := r.named[name]; c != nil {
+		c.endWith(o)
+	}
+}
+
+// tell does something to the call of that name.
+func (r *run) tell(name, what string) {
+	c := r.named[name]
+	switch {
+	case c == nil:
+	case what == "cancel":
+		c.giveUp()
+	case !c.reached || c.over || c.waiting:
+	case c.inside != nil:
+		r.fail(r.current.line, Mismatch{Want: what + " " + name, Seen: "a call that is deaf, panics or calls runtime.Goexit: only its own line can say how it goes on"})
+	case what == "answer":
+		c.answer()
+	case c.guarded != nil:
+		r.fail(r.current.line, Mismatch{Want: what + " " + name, Seen: "settings of the guard, which cannot take a call back"})
+	default:
+		c.finish(withdrawn)
+		c.permit.Cancel()
+	}
+}
