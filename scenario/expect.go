@@ -136,6 +136,12 @@ func (c cond) note(good bool, was string, found *[]Mismatch) {
 	*found = append(*found, m)
 }
 
+// trips are the reasons of an event that opens: what an operator gives back open
+// has tripped before.
+var trips = []recloser.Reason{
+	recloser.ReasonRate, recloser.ReasonRun, recloser.ReasonToldToWait, recloser.ReasonTrialFailed, recloser.ReasonTripped,
+}
+
 // counters are what can be counted, with how to read each.
 var counters = map[string]func(*run) float64{
 	"calls":    func(r *run) float64 { return float64(r.load.calls - r.marked.load.calls) },
@@ -161,8 +167,7 @@ var counters = map[string]func(*run) float64{
 	"events": func(r *run) float64 { return float64(len(r.sinceMark())) },
 	"trips": func(r *run) (n float64) {
 		for _, e := range r.sinceMark() {
-			switch e.Reason {
-			case recloser.ReasonRate, recloser.ReasonRun, recloser.ReasonToldToWait, recloser.ReasonTrialFailed, recloser.ReasonTripped:
+			if slices.Contains(trips, e.Reason) {
 				n++
 			}
 		}
