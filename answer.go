@@ -13,7 +13,7 @@ func (b *Breaker) sending(c *call, now int64) {
 		switch {
 		case c.kind == onTrial:
 			b.clockTrial(c.trial, now)
-			c.trial.sending = true
+			c.trial.clock, c.trial.sending = c.clock, true // answered before Sent, it took since then
 		case c.kind == unjudged:
 		case c.ring.leave(c.clock):
 			b.adrift.Add(1)

@@ -60,14 +60,14 @@ func NewManualClock(start time.Time) *Clock {
 	return &Clock{manual: true, at: start}
 }
 
-// Advance lets d pass on a manual clock. It panics on a coarse one, and if d is
-// negative.
+// Advance lets d pass on a manual clock. It panics on a coarse one, if d is
+// negative, and after 73 years.
 func (c *Clock) Advance(d time.Duration) {
-	if !c.manual || d < 0 {
-		panic(fmt.Sprintf("recloser: Clock.Advance(%s): only a manual clock can be advanced, and only forwards", d))
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if !c.manual || d < 0 || int64(d) > int64(maxStep)-c.word.Load()>>1 {
+		panic(fmt.Sprintf("recloser: Clock.Advance(%s): only a manual clock can be advanced, only forwards, and 73 years in all", d))
+	}
 	c.at = c.at.Add(d)
 	c.word.Add(int64(d) << 1)
 }

@@ -15,8 +15,26 @@
 // breaker is half-open: a few real calls pass as trials. Good ones reclose it,
 // slowly at first; a bad one opens it for longer.
 //
-// Use a breaker around calls to something that can be down while you are not: a
-// service, a partner's API, a database. It is no rate limit, which protects you
-// from your callers, and no replacement for a deadline on each call. Retries
-// belong inside of it, never around it.
+// # When to use it
+//
+// Put a breaker around calls to something that can be down or slow while you are
+// not: a service, a partner's API, a database on another machine. It pays where
+// callers have something better to do than to wait for a call that will fail: take
+// another dependency, an older answer, or say at once that it is not possible now.
+//
+// # When not
+//
+//   - Around what cannot fail by itself: a function, a file, memory.
+//   - Where every call is worth trying, even if nine of ten fail: a breaker takes
+//     the tenth too. docs/guides/choosing-thresholds.md says where its limit must lie.
+//   - Against calls that now and then hang: a deadline and a bulkhead bound those,
+//     see package guard.
+//   - As a rate limit. That protects you from your callers, a breaker protects you
+//     from your dependencies.
+//   - Around retries of something else. Retries belong inside of a breaker.
+//   - For queues and batch jobs that may simply wait: stop reading instead.
+//
+// To learn how such a thing works, docs/how-a-breaker-works.md builds one by hand.
+// Settings are tested on virtual time with [NewManualClock], or by people who do
+// not write Go with scenario files: docs/SCENARIOS.md.
 package recloser

@@ -32,7 +32,7 @@ func (e *OpenError) Error() string {
 		msg += ": " + string(e.Reason)
 	}
 	if e.Cause != nil {
-		msg += ": last failure: " + e.Cause.Error()
+		msg += ": last failure: " + fmt.Sprint(e.Cause)
 	}
 	return msg
 }
@@ -67,7 +67,7 @@ type WaitError struct {
 func (e *WaitError) Error() string {
 	msg := fmt.Sprintf("told to wait %s", e.After)
 	if e.Err != nil {
-		msg = e.Err.Error() + " (" + msg + ")"
+		msg = fmt.Sprint(e.Err) + " (" + msg + ")"
 	}
 	return msg
 }

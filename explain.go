@@ -23,7 +23,7 @@ func (s *Stats) explain(cfg *Config) string {
 		left := s.Began.At.Add(s.Began.OpenFor).Sub(s.At)
 		text := fmt.Sprintf("%s; trials in %s", s.whyOpen(cfg), short(max(left, 0).Round(100*time.Millisecond)))
 		if s.Cause != nil {
-			text += "; last failure: " + s.Cause.Error()
+			text += "; last failure: " + fmt.Sprint(s.Cause)
 		}
 		return text
 	case s.Automatic == HalfOpen:

@@ -74,7 +74,7 @@ func (b *Breaker) expire(p *period, at, now int64) {
 		return
 	}
 	p.overdue += n
-	p.lastOverdue = start
+	p.lastOverdue = max(p.lastOverdue, start) // with several limits the latest does not expire last
 	b.cause = slowError{time.Duration(first.limit)}
 	b.badCalls(p, at, start, n, false)
 }

@@ -139,12 +139,12 @@ func (d *drawer) kind() model.Kind {
 type tape []byte
 
 func (t *tape) Uint64() uint64 {
-	if len(*t) == 0 {
-		return 0
+	var b uint64
+	if len(*t) > 0 {
+		b = uint64((*t)[0])
+		*t = (*t)[1:]
 	}
-	b := (*t)[0]
-	*t = (*t)[1:]
-	return 0x0101010101010101 * uint64(b)
+	return 0x0101010101010101*b ^ 0x0000555500005555 // the rest of zero, math/rand would draw again and again
 }
 
 // drawFrom returns the settings and the sequence that a fuzz target's bytes mean.

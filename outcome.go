@@ -47,7 +47,12 @@ type ending struct {
 const ownDeadline = int64(time.Second)
 
 // classify says what err means for the call c that ends at now.
-func (b *Breaker) classify(ctx context.Context, c *call, now int64, err error) ending {
+func (b *Breaker) classify(ctx context.Context, c *call, now int64, err error) (e ending) {
+	defer func() {
+		if recover() != nil { // an error whose methods panic, such as a nil *net.OpError
+			e = ending{outcome: Failure, err: errFailed}
+		}
+	}()
 	if err == nil {
 		return ending{outcome: Success}
 	}
@@ -67,7 +72,7 @@ func (b *Breaker) classify(ctx context.Context, c *call, now int64, err error) e
 		return ending{outcome: Ignored, err: err}
 	}
 	var wait *WaitError
-	if errors.As(err, &wait) {
+	if errors.As(err, &wait) && wait != nil {
 		if wait.Throttled {
 			return ending{outcome: Ignored, err: err, wait: wait}
 		}

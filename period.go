@@ -139,7 +139,7 @@ func (b *Breaker) enter(p *period, at int64, t Transition) {
 		if longest := old.longest.Load(); longest > 0 {
 			b.longest = longest
 		}
-		if b.calm(old, at) {
+		if b.calm(old, at) && t.Reason != ReasonRestored {
 			b.step, b.tripped = 0, t.Reason == ReasonRate || t.Reason == ReasonRun
 		}
 	}

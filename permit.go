@@ -86,7 +86,7 @@ func (p *Permit) Trial() bool { return p.call.kind == onTrial }
 // Config.CancelOnTrip. It is the same for many calls, so derive none from it: use
 // context.AfterFunc. Once the call is answered it means nothing.
 func (p *Permit) ReleasedContext() context.Context {
-	if r := p.call.release(); r != nil {
+	if r := p.call.release; r != nil {
 		return r
 	}
 	return nil
@@ -96,7 +96,7 @@ func (p *Permit) ReleasedContext() context.Context {
 // that wait for an answer; nil without Config.CancelOnTrip. Once the call is
 // answered it means nothing.
 func (p *Permit) Released() <-chan struct{} {
-	if r := p.call.release(); r != nil {
+	if r := p.call.release; r != nil {
 		return r.Done()
 	}
 	return nil
@@ -105,7 +105,7 @@ func (p *Permit) Released() <-chan struct{} {
 // ReleasedError returns the *OpenError for a caller that was released, and nil
 // as long as Released is not closed.
 func (p *Permit) ReleasedError() error {
-	if r := p.call.release(); r != nil {
+	if r := p.call.release; r != nil {
 		return context.Cause(r)
 	}
 	return nil

@@ -41,7 +41,7 @@ func (b *Breaker) Save() Saved {
 		s.Trip, s.Longest, s.Leases = b.tripReason, time.Duration(b.longest), b.leases
 		s.Tripped = b.tripped && !b.calm(p, now)
 		if b.cause != nil {
-			s.Cause = b.cause.Error()
+			s.Cause = fmt.Sprint(b.cause)
 		}
 	}
 	if longest := p.longest.Load(); longest > 0 {
@@ -62,13 +62,14 @@ func (b *Breaker) Restore(s Saved) error {
 	}
 	now := b.now()
 	b.act(now, func(now int64) {
-		b.step, b.tripped, b.longest, b.leases = b.inReach(s.Step), s.Tripped, int64(s.Longest), s.Leases
+		b.step, b.tripped, b.leases = b.inReach(s.Step), s.Tripped, s.Leases
 		b.tripReason, b.openFor, b.cause = s.Trip, s.OpenFor, nil
 		if s.Cause != "" {
 			b.cause = errors.New(s.Cause)
 		}
 		b.log.seq = max(b.log.seq, s.Seq)
 		b.restore(s, now)
+		b.longest = int64(s.Longest) // not that of the period before
 	})
 	return nil
 }
@@ -79,7 +80,7 @@ func (b *Breaker) restore(s Saved, now int64) {
 	var p *period
 	switch s.State {
 	case Open:
-		p = b.newPeriod(Open, began(s.Since), max(now, min(b.clockAt(s.Until, now), now+int64(s.OpenFor))), s.Trip)
+		p = b.newPeriod(Open, began(s.Since), max(now, min(b.clockAt(s.Until, now), now+min(int64(s.OpenFor), maxLease))), s.Trip)
 	case HalfOpen:
 		p = b.newPeriod(HalfOpen, began(s.Since), never, ReasonRestored)
 	case Closed, Isolated, HeldClosed:

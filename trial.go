@@ -18,9 +18,8 @@ type trials struct {
 
 type trial struct {
 	start, clock, answered, deadline int64 // clock: when the slow clock started
-	release                          *release
-	slowClock                        bool // the deadline is the slow rule's
-	sending                          bool // so far the caller keeps the dependency waiting
+	slowClock                        bool  // the deadline is the slow rule's
+	sending                          bool  // so far the caller keeps the dependency waiting
 }
 
 // leaseError is the failure of a trial that ran out its lease.
@@ -42,8 +41,8 @@ func (b *Breaker) lease() int64 {
 	if b.cfg.TrialTimeout > 0 {
 		return int64(b.cfg.TrialTimeout)
 	}
-	lease := max(firstLease, 2*b.longest)
-	for range b.leases {
+	lease := max(firstLease, 2*min(b.longest, maxLease))
+	for i := 0; i < b.leases && lease < maxLease; i++ {
 		lease = min(2*lease, maxLease)
 	}
 	return lease
@@ -60,10 +59,10 @@ func (b *Breaker) takeTrial(p *period, now int64, c *call) bool {
 		return false
 	}
 	c.begin(p, now, b.slowAfter)
-	t := &trial{start: now, release: b.releaseOf(p)}
+	t := &trial{start: now}
 	b.clockTrial(t, now)
 	p.leased = append(p.leased, t)
-	c.trial, c.kind = t, onTrial
+	c.trial, c.kind, c.release = t, onTrial, b.releaseOf(p)
 	return true
 }
 

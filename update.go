@@ -28,12 +28,10 @@ func (b *Breaker) update(r *rules) {
 		if r.slowAfter != old.slowAfter || r.cfg.CancelOnTrip != old.cfg.CancelOnTrip {
 			b.newRings(p, p.lanes())
 		}
+		p.ruledAt = now // what is due by the new rules is due from now on
 		p.window.rollAt = max(now, p.window.slices[p.window.head].start+r.slice)
 		if ramp := p.ramp.Load(); ramp != nil {
 			ramp.limit = max(ramp.limit, r.cfg.Trials)
-			if r.cfg.Ramp <= 0 {
-				p.ramp.Store(nil)
-			}
 		}
 		w := b.sum(p, now)
 		b.setBusy(p, &w)

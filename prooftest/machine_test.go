@@ -15,49 +15,53 @@ import (
 // steps from moods; here every value is drawn from its whole range, and rapid makes
 // a fault that it finds as small as it can.
 func TestBreakerIsTheModel(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		first := settings().Draw(t, "settings")
-		p, err := model.NewPair(t.Context(), first)
-		if err != nil {
-			t.Fatal(err)
+	for range 20 { // a hundred sequences each
+		rapid.Check(t, machine)
+	}
+}
+
+func machine(t *rapid.T) {
+	first := settings().Draw(t, "settings")
+	p, err := model.NewPair(t.Context(), first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inForce := first.WithDefaults()
+	apply := func(o model.Op) {
+		if err := p.Apply(o); err != nil {
+			t.Fatalf("%s: %v", o, err)
 		}
-		inForce := first.WithDefaults()
-		apply := func(o model.Op) {
-			if err := p.Apply(o); err != nil {
-				t.Fatalf("%s: %v", o, err)
-			}
+	}
+	one := func(kinds ...model.Kind) func(*rapid.T) {
+		return func(t *rapid.T) {
+			apply(model.Op{
+				Kind: rapid.SampledFrom(kinds).Draw(t, "kind"),
+				N:    rapid.IntRange(0, 20).Draw(t, "which"),
+				D:    span(inForce).Draw(t, "time"),
+				Flag: rapid.Bool().Draw(t, "flag"),
+			})
 		}
-		one := func(kinds ...model.Kind) func(*rapid.T) {
-			return func(t *rapid.T) {
-				apply(model.Op{
-					Kind: rapid.SampledFrom(kinds).Draw(t, "kind"),
-					N:    rapid.IntRange(0, 20).Draw(t, "which"),
-					D:    span(inForce).Draw(t, "time"),
-					Flag: rapid.Bool().Draw(t, "flag"),
-				})
-			}
-		}
-		t.Repeat(map[string]func(*rapid.T){
-			"call":              one(model.Allow),
-			"call once more":    one(model.Allow),
-			"call by Do":        one(model.Do),
-			"end well":          one(model.Good),
-			"fail":              one(model.Fail),
-			"end":               one(model.Good, model.Fail, model.Ignore, model.Cancelled, model.Deadline, model.Wait, model.Unmade),
-			"answer":            one(model.Answered, model.Sending, model.Sent),
-			"misuse":            one(model.Twice),
-			"let time pass":     one(model.Advance),
-			"wait for what due": one(model.Due),
-			"look":              one(model.Check),
-			"force":             one(model.Isolate, model.Hold, model.TripFor),
-			"unforce":           one(model.Release, model.Reset, model.TryNow),
-			"restart":           one(model.Save, model.Restore, model.Restart, model.SetWall),
-			"update": func(t *rapid.T) {
-				next := settings().Draw(t, "settings")
-				apply(model.Op{Kind: model.Update, Config: next})
-				inForce = next.WithDefaults()
-			},
-		})
+	}
+	t.Repeat(map[string]func(*rapid.T){
+		"call":              one(model.Allow),
+		"call once more":    one(model.Allow),
+		"call by Do":        one(model.Do),
+		"end well":          one(model.Good),
+		"fail":              one(model.Fail),
+		"end":               one(model.Good, model.Fail, model.Ignore, model.Cancelled, model.Deadline, model.Wait, model.Unmade),
+		"answer":            one(model.Answered, model.Sending, model.Sent),
+		"misuse":            one(model.Twice),
+		"let time pass":     one(model.Advance),
+		"wait for what due": one(model.Due),
+		"look":              one(model.Check),
+		"force":             one(model.Isolate, model.Hold, model.TripFor),
+		"unforce":           one(model.Release, model.Reset, model.TryNow),
+		"restart":           one(model.Save, model.Restore, model.Restart, model.SetWall),
+		"update": func(t *rapid.T) {
+			next := settings().Draw(t, "settings")
+			apply(model.Op{Kind: model.Update, Config: next})
+			inForce = next.WithDefaults()
+		},
 	})
 }
 

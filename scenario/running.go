@@ -21,7 +21,7 @@ type running struct {
 	over    bool
 	result  string // "": it runs
 
-	first    outcome // of the first attempt
+	now      outcome // of the attempt that runs
 	tries    int     // attempts that began
 	answered bool
 	own      recloser.Permit // without a guard
@@ -37,7 +37,7 @@ func (c *call) do(r *run, done func()) {
 	if !r.spend() {
 		return
 	}
-	o := &running{r: r, call: c, done: done, ctx: r.base, cancel: func() {}, unwatch: func() {}, first: c.attempts[0].pick(r)}
+	o := &running{r: r, call: c, done: done, ctx: r.base, cancel: func() {}, unwatch: func() {}}
 	r.load.calls++
 	r.last = o
 	if c.name != "" {
@@ -100,9 +100,6 @@ func (m mix) pick(r *run) outcome {
 func (c *running) next() outcome {
 	c.tries++
 	c.r.load.attempts++
-	if c.tries == 1 {
-		return c.first
-	}
 	return c.call.attempts[min(c.tries, len(c.call.attempts))-1].pick(c.r)
 }
 
@@ -160,17 +157,10 @@ func (c *running) reach() {
 
 // attempt has the dependency do what it does with the next attempt.
 func (c *running) attempt() {
-	o := c.next()
-	this := c.tries
-	due := func(d time.Duration, f func(*running)) {
-		c.after(d, func(c *running) {
-			if c.tries == this && !c.waiting {
-				f(c)
-			}
-		})
-	}
+	c.now = c.next()
+	o := &c.now
 	if left, timeout := c.timeout(); timeout != nil {
-		due(left, func(c *running) {
+		c.due(left, func(c *running) {
 			if !c.answered {
 				c.end(timeout)
 			}
@@ -178,16 +168,26 @@ func (c *running) attempt() {
 	}
 	if o.upload > 0 {
 		c.permit.Sending()
-		due(o.upload, func(c *running) { c.permit.Sent() })
+		c.due(o.upload, func(c *running) { c.permit.Sent() })
 	}
 	last := o.upload + o.took
 	if o.answered {
-		due(last, (*running).answer)
+		c.due(last, (*running).answer)
 		last += o.body
 	}
 	if o.verdict != hangs {
-		due(last, func(c *running) { c.endWith(o) })
+		c.due(last, func(c *running) { c.endWith(c.now) })
 	}
+}
+
+// due has something happen if the attempt runs until then.
+func (c *running) due(d time.Duration, f func(*running)) {
+	this := c.tries
+	c.r.virtual.After(d, func() {
+		if !c.over && !c.waiting && c.tries == this {
+			f(c)
+		}
+	})
 }
 
 // timeout returns when the guard's time for the attempt is over, as every user of

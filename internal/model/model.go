@@ -211,6 +211,7 @@ func (m *model) settle(now int64) {
 	}
 	if judged >= (m.MinCalls+9)/10 || now-head.start >= oldest {
 		m.slices, m.lookAt = append(m.slices, slice{start: now}), now+length
+		m.settle(now) // of a window that has lost its oldest slice the rules may think otherwise
 		return
 	}
 	m.lookAt = min(now+length/8, head.start+oldest)

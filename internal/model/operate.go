@@ -178,6 +178,6 @@ func (m *model) restore(s recloser.Saved, now int64, wall time.Time) {
 		}
 		m.since, m.given = from, end
 	}
-	m.lastLongest = max(m.lastLongest, int64(s.Longest))
+	m.lastLongest = int64(s.Longest)
 	m.settle(now)
 }

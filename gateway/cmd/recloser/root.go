@@ -52,6 +52,8 @@ Exit codes: 0 good, 1 failed, 2 wrong command line, 3 bad config.`,
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.AddCommand(demoCommand(), hotelCommand(), serveCommand(keepLog), checkCommand(), testCommand(), versionCommand())
+	root.InitDefaultHelpFlag()
+	_ = root.Flags().MarkHidden("help") // it is there, and the help's last line names it
 	root.InitDefaultCompletionCmd(args...)
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {
 		completion.Example = `  source <(recloser completion bash)                 in this shell

@@ -59,6 +59,7 @@ func TestTestCommandLine(t *testing.T) {
 		{"not a scenario", []string{wrong}, exitBadConfig, "", wrong + `:1:10: "consecutve" is not a setting; did you mean "consecutive"?` + "\n    settings consecutve=1\n             ^\n" + wrong + `:2:6: "cal" is not something that can happen; did you mean "call"?`},
 		{"goes on", []string{wrong, good}, exitBadConfig, "ok    good", "did you mean"},
 		{"a folder", []string{inside}, exitGood, "2 of 2 scenarios good", ""},
+		{"a folder as go names it", []string{inside + "/..."}, exitGood, "2 of 2 scenarios good", ""},
 		{"nothing", nil, exitUsage, "", "recloser: name at least one scenario file, or a folder of them\nTry recloser test --help.\n"},
 		{"no such file", []string{dir + "/x.scenario"}, exitUsage, "", "there is no scenario "},
 		{"empty folder", []string{t.TempDir()}, exitUsage, "", "there is no *.scenario in "},
