@@ -96,7 +96,7 @@ func (b *Breaker) Do(ctx context.Context, fn func(context.Context) error) error 
 	if rs := p.rings.Load(); rs != nil {
 		r = rs.pick()
 	}
-	if start >= p.short.Load() || ctx.Err() != nil || !r.enter(start) {
+	if start >= p.short.Load() || ctx.Err() != nil || !r.tryEnter(start) {
 		if start < -p.short.Load() && ctx.Err() == nil {
 			p.refused.Add(1)
 			return p.refusal
@@ -131,6 +131,7 @@ func (b *Breaker) Do(ctx context.Context, fn func(context.Context) error) error 
 // do makes a call that is not plain: a trial, one in the slow start, one that a
 // trip releases, or the first after something was due.
 func (b *Breaker) do(ctx context.Context, start int64, fn func(context.Context) error) error {
+	b.look(start)
 	c := &call{}
 	if err := b.admit(ctx, start, c); err != nil {
 		return err

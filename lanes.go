@@ -10,7 +10,7 @@ import (
 
 // rings are the rings of a closed period that has more than its first one: after
 // SlowCall has changed, since calls are judged by the limit that they were
-// admitted under; and where processors get into each other's way, see addLanes.
+// admitted under; and where processors get into each other's way, see addRings.
 type rings struct {
 	all   []*ring // every one that may have calls
 	lanes []*ring // those that take new ones
@@ -26,8 +26,8 @@ type lane struct {
 	_ [64]byte
 }
 
-// crowded is how many races lost since the last look make a ring crowded.
-const crowded = 1000
+// crowded is how many races lost within a slice of the window make a ring crowded.
+const crowded = 64
 
 // ring returns the one to enter now.
 func (p *period) ring() *ring {
@@ -96,15 +96,17 @@ func (b *Breaker) newRings(p *period, n int) {
 	p.rings.Store(rs)
 }
 
-// tendRings gives each processor a ring of its own where they got into each
-// other's way since the last time, and drops rings that have no more calls. The
-// breaker's lock is held.
-func (b *Breaker) tendRings(p *period) {
-	if p.ring().lost.Swap(0) >= crowded && runtime.GOMAXPROCS(0) > 1 {
-		if rs := p.rings.Load(); rs == nil || len(rs.lanes) == 1 {
-			b.newRings(p, runtime.GOMAXPROCS(0))
-		}
+// addRings gives each processor a ring of its own if they got into each other's
+// way. The breaker's lock is held.
+func (b *Breaker) addRings(p *period) {
+	if p.lanes() == 1 && p.ring().lost.Load() >= crowded && runtime.GOMAXPROCS(0) > 1 {
+		b.newRings(p, runtime.GOMAXPROCS(0))
 	}
+}
+
+// tendRings drops rings that have no more calls. The breaker's lock is held.
+func (b *Breaker) tendRings(p *period) {
+	p.ring().lost.Store(0)
 	rs := p.rings.Load()
 	if rs == nil || len(rs.all) == len(rs.lanes) {
 		return

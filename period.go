@@ -261,6 +261,7 @@ func (b *Breaker) next(p *period, now int64) (at int64, act action) {
 	case HalfOpen:
 		sooner(p.nextLease(), (*Breaker).endLease)
 	case Closed:
+		b.addRings(p)
 		sooner(p.nextExpiry(now), (*Breaker).expire)
 		sooner(p.nextVerdict(b.rules), (*Breaker).applyDue)
 		if p.ramp.Load() != nil {

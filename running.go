@@ -13,12 +13,12 @@ import "sync/atomic"
 // count of a new one.
 type ring struct {
 	shift   uint8         // a slice lasts 1<<shift ns
-	lost    atomic.Uint32 // races lost to another processor since somebody looked
 	limit   int64         // SlowCall as it was when the ring was made; never if off
 	horizon int64         // a running call leaves the ring that long after its slice ended
 	good    *histogram    // takes the calls that end well
 	release *release      // of its calls; nil without CancelOnTrip
 	words   [ringSlices]atomic.Uint64
+	lost    atomic.Uint32 // races lost to another processor since somebody looked; far from what all read
 }
 
 const (
@@ -35,7 +35,10 @@ func (r *ring) begin(rules *rules, good *histogram, release *release) {
 }
 
 // enter counts a call admitted at now, and reports false if its slice is sealed.
-func (r *ring) enter(now int64) bool {
+func (r *ring) enter(now int64) bool { return r.tryEnter(now) || r.tryEnter(now) }
+
+// tryEnter is enter, but says no once when the ring has become crowded: see addRings.
+func (r *ring) tryEnter(now int64) bool {
 	slice := uint64(now) >> r.shift
 	word, round := &r.words[slice%ringSlices], slice>>ringBits
 	for {
@@ -50,7 +53,9 @@ func (r *ring) enter(now int64) bool {
 		if word.CompareAndSwap(w, next) {
 			return true
 		}
-		r.lost.Add(1)
+		if r.lost.Add(1) == crowded {
+			return false
+		}
 	}
 }
 

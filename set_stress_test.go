@@ -66,8 +66,10 @@ func TestSetChurn(t *testing.T) {
 					t.Errorf("%s for %s", b.Name(), key)
 				}
 				err := b.Do(t.Context(), func(context.Context) error {
-					if r.IntN(4) == 0 {
-						runtime.Gosched()
+					inSet := b.Name() == key && set.Get(key) == b
+					runtime.Gosched()
+					if inSet && set.Get(key) != b {
+						t.Errorf("%s was dropped while a call ran", key)
 					}
 					if r.IntN(10) == 0 {
 						return errDown

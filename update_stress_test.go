@@ -3,6 +3,7 @@ package recloser
 import (
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -37,6 +38,44 @@ func until(done *atomic.Bool, all *sync.WaitGroup, do func(i int)) *atomic.Int64
 	return &n
 }
 
+// keep makes calls in eight goroutines until there was enough of what goes on
+// beside them, which stop ends. Each admits one call that it keeps till then:
+// exactly those must be running before they end.
+func (s *stress) keep(t *testing.T, seed uint64, enough func() bool, stop func()) {
+	t.Helper()
+	const n, calls = 8, 2000
+	var callers sync.WaitGroup
+	var kept [n]*Permit
+	for g := range kept {
+		callers.Go(func() {
+			r := rand.New(rand.NewPCG(uint64(g), seed))
+			keepAt := r.IntN(calls)
+			for i := 0; i < calls || i < 100*calls && !enough(); i++ {
+				s.do(r)
+				if i < keepAt || kept[g] != nil {
+					continue
+				}
+				s.asked.Add(1)
+				p, err := s.b.Allow(t.Context())
+				if err != nil {
+					s.refused.Add(1)
+					continue
+				}
+				kept[g] = &p
+			}
+		})
+	}
+	callers.Wait()
+	stop()
+	running := slices.DeleteFunc(kept[:], func(p *Permit) bool { return p == nil })
+	if st := s.b.Stats(); st.InFlight != len(running) || len(running) == 0 {
+		t.Errorf("%d calls run, %d are counted", len(running), st.InFlight)
+	}
+	for _, p := range running {
+		p.Done(nil)
+	}
+}
+
 // Settings flip some ten thousand times a second, and the breaker is saved and
 // restored, while everything else goes on: no call is lost, nothing counted twice.
 func TestSettingsFlipUnderLoad(t *testing.T) {
@@ -51,7 +90,7 @@ func TestSettingsFlipUnderLoad(t *testing.T) {
 	s.b.Subscribe(events.next)
 
 	var done atomic.Bool
-	var callers, others sync.WaitGroup
+	var others sync.WaitGroup
 	flipped := until(&done, &others, func(i int) {
 		if err := s.b.Update(settings[i%len(settings)]); err != nil {
 			t.Error(err)
@@ -65,18 +104,9 @@ func TestSettingsFlipUnderLoad(t *testing.T) {
 			}
 		}
 	})
-	for g := range uint64(8) {
-		callers.Go(func() {
-			r := rand.New(rand.NewPCG(g, 2))
-			for range 2000 {
-				s.do(r)
-			}
-		})
-	}
-	callers.Wait()
-	done.Store(true)
-	others.Wait()
-	if flipped.Load() < 100 || restored.Load() < 100 {
+	enough := func() bool { return flipped.Load() >= 1000 && restored.Load() >= 1000 }
+	s.keep(t, 2, enough, func() { done.Store(true); others.Wait() })
+	if !enough() {
 		t.Errorf("only %d flips, %d saved", flipped.Load(), restored.Load())
 	}
 	s.check(t, events)
@@ -97,7 +127,7 @@ func TestRingsGrowUnderLoad(t *testing.T) {
 	s.b.Subscribe(events.next)
 
 	var done, grown atomic.Bool
-	var callers, others sync.WaitGroup
+	var others sync.WaitGroup
 	until(&done, &others, func(i int) {
 		p := s.b.cur.Load()
 		p.ring().lost.Store(crowded)
@@ -112,17 +142,7 @@ func TestRingsGrowUnderLoad(t *testing.T) {
 			}
 		}
 	})
-	for g := range uint64(8) {
-		callers.Go(func() {
-			r := rand.New(rand.NewPCG(g, 3))
-			for range 2000 {
-				s.do(r)
-			}
-		})
-	}
-	callers.Wait()
-	done.Store(true)
-	others.Wait()
+	s.keep(t, 3, grown.Load, func() { done.Store(true); others.Wait() })
 	if !grown.Load() {
 		t.Error("the rings never grew")
 	}

@@ -138,7 +138,11 @@ func (m *model) restore(s recloser.Saved, now int64, wall time.Time) {
 		if t.IsZero() {
 			return never
 		}
-		return max(now, now+int64(min(t.Sub(wall), whole)))
+		left := t.Sub(wall)
+		if whole > 0 {
+			left = min(left, whole)
+		}
+		return max(now, now+int64(left))
 	}
 	held := m.held
 	m.held = nil
