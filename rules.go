@@ -25,7 +25,6 @@ type rules struct {
 	spread    int64  // 0: off
 	ratePPM   uint64 // FailureRate in millionths; 0: off
 	shift     uint8  // of the ring
-	horizon   int64  // a running call leaves the ring that long after its slice ended
 	slice     int64  // the shortest slice of the window
 	oldSlice  int64  // the longest
 	perSlice  uint64 // judged calls it takes to end a slice before it is oldSlice old
@@ -45,12 +44,7 @@ func newRules(c Config) *rules {
 	}
 	// Slices of a power of two cost a shift instead of a division. The ring
 	// holds 32 of them, and a call is out of it after 17 at most.
-	limit := r.slow
-	if limit == 0 {
-		limit = int64(2 * time.Second) // nobody judges these; the ring tells only who is on the way
-	}
-	r.shift = uint8(bits.Len64(uint64(limit)/8) - 1)
-	r.horizon = limit
+	r.shift = uint8(bits.Len64(uint64(ringLimit(r.slowAfter))/8) - 1)
 	r.perSlice = uint64(c.MinCalls+9) / 10
 	r.maxAge = max(int64(maxWindowAge), int64(c.Window)+r.slice)
 	r.oldSlice = max(int64(maxWindowAge)/10, r.slice)

@@ -1,6 +1,9 @@
 package recloser
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+	"time"
+)
 
 // ring counts the running calls of a closed period by the time they were
 // admitted, in slices of a sixteenth to an eighth of SlowCall, so that calls
@@ -12,11 +15,10 @@ import "sync/atomic"
 // slices apart that share a word, so a call from long ago never touches the
 // count of a new one.
 type ring struct {
-	shift   uint8         // a slice lasts 1<<shift ns
-	limit   int64         // SlowCall as it was when the ring was made; never if off
-	horizon int64         // a running call leaves the ring that long after its slice ended
-	good    *histogram    // takes the calls that end well
-	release *release      // of its calls; nil without CancelOnTrip
+	shift   uint8      // a slice lasts 1<<shift ns
+	limit   int64      // SlowCall as it was when the ring was made; never if off
+	good    *histogram // takes the calls that end well
+	release *release   // of its calls; nil without CancelOnTrip
 	words   [ringSlices]atomic.Uint64
 	lost    atomic.Uint32 // races lost to another processor since somebody looked; far from what all read
 }
@@ -30,8 +32,17 @@ const (
 	roundSealed = ^uint64(callMask) // a generation that never comes
 )
 
+// ringLimit is the limit by which a ring lets go of its calls. Where nobody judges
+// them, it only tells who is on the way.
+func ringLimit(slowAfter int64) int64 {
+	if slowAfter == never {
+		return int64(2 * time.Second)
+	}
+	return slowAfter
+}
+
 func (r *ring) begin(rules *rules, good *histogram, release *release) {
-	r.shift, r.limit, r.horizon, r.good, r.release = rules.shift, rules.slowAfter, rules.horizon, good, release
+	r.shift, r.limit, r.good, r.release = rules.shift, rules.slowAfter, good, release
 }
 
 // enter counts a call admitted at now, and reports false if its slice is sealed.
@@ -90,7 +101,7 @@ func (r *ring) oldest() (start int64, ok bool) {
 }
 
 // due returns when the calls of the slice that began at start are past their time.
-func (r *ring) due(start int64) int64 { return start + 1<<r.shift + r.horizon }
+func (r *ring) due(start int64) int64 { return start + 1<<r.shift + ringLimit(r.limit) }
 
 // expire seals the slice that began at start and returns how many calls it
 // still had.

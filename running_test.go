@@ -67,7 +67,7 @@ func TestRingFitsSlowCall(t *testing.T) {
 		if slice > int64(d)/8 || slice <= int64(d)/16 {
 			t.Errorf("SlowCall %s has slices of %s", d, time.Duration(slice))
 		}
-		if r.horizon+2*slice > ringSlices*slice {
+		if ringLimit(r.slowAfter)+2*slice > ringSlices*slice {
 			t.Errorf("SlowCall %s: calls are in the ring for longer than it is", d)
 		}
 	}

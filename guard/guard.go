@@ -98,8 +98,17 @@ func (g *Guard) Limit() int {
 	return g.bulkhead.size()
 }
 
+// UpdateBreaker puts other settings of the breaker in force, as
+// recloser.Breaker.Update does; what is wrong with them is an error, and changes
+// nothing. The rest of the guard stays as it was made.
+func (g *Guard) UpdateBreaker(cfg recloser.Config) error {
+	cfg.Classify = sparingRefusals(cfg.Classify)
+	return g.breaker.Update(cfg)
+}
+
 // Breaker returns the breaker in the middle: to read it, to listen to it, for
-// operators. Calls made through it go around the rest of the guard.
+// operators. Calls made through it go around the rest of the guard. To change its
+// settings use UpdateBreaker.
 func (g *Guard) Breaker() *recloser.Breaker { return g.breaker }
 
 // Config returns the settings in force, with every default filled in.

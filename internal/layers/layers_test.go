@@ -20,7 +20,7 @@ var layers = [][]string{
 	{"httpbreaker", "grpcbreaker", "prombreaker", "otelbreaker", "compat/gobreaker", "scenario"},
 	{"examples/*/*"},
 
-	{"gateway/internal/problem", "gateway/internal/suggest", "gateway/internal/forwarded", "gateway/internal/plain"},
+	{"gateway/internal/problem", "gateway/internal/forwarded", "gateway/internal/plain"},
 	{"gateway/internal/config"},
 	{"gateway/internal/dependency"},
 	{"gateway/internal/proxy", "gateway/internal/ask", "gateway/internal/alert", "gateway/internal/admin"},

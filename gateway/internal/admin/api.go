@@ -11,7 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/recloser-go/recloser/gateway/internal/dependency"
-	"github.com/recloser-go/recloser/gateway/internal/suggest"
+	"github.com/recloser-go/recloser/internal/suggest"
 )
 
 // api holds what the operations under /api/v1 need.

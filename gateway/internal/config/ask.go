@@ -13,7 +13,7 @@ import (
 	"github.com/expr-lang/expr/vm"
 	"github.com/goccy/go-yaml/ast"
 
-	"github.com/recloser-go/recloser/gateway/internal/suggest"
+	"github.com/recloser-go/recloser/internal/suggest"
 )
 
 func (r *routeReader) ask(n ast.Node) *Ask {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
-	"github.com/recloser-go/recloser/gateway/internal/suggest"
+	"github.com/recloser-go/recloser/internal/suggest"
 )
 
 // reader walks the syntax tree of one file and collects every fault, where a

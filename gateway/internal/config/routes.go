@@ -9,7 +9,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
-	"github.com/recloser-go/recloser/gateway/internal/suggest"
+	"github.com/recloser-go/recloser/internal/suggest"
 )
 
 // routeReader reads routes, which name dependencies and groups.
