@@ -112,7 +112,11 @@ func (g *Guard) UpdateBreaker(cfg recloser.Config) error {
 func (g *Guard) Breaker() *recloser.Breaker { return g.breaker }
 
 // Config returns the settings in force, with every default filled in.
-func (g *Guard) Config() Config { return g.cfg }
+func (g *Guard) Config() Config {
+	cfg := g.cfg
+	cfg.Breaker = g.breaker.Config()
+	return cfg
+}
 
 // A Mark says something about one call.
 type Mark uint8
