@@ -152,7 +152,7 @@ func TestBreakersOnACoarseClock(t *testing.T) {
 		s.ticks = ticks{cfg.Clock}
 		s.fail()
 		s.mustBe(Open)
-		if left := s.b.Stats().Until.Sub(time.Now()); left < openFor-2*time.Millisecond || left > openFor {
+		if left := time.Until(s.b.Stats().Until); left < openFor-2*time.Millisecond || left > openFor {
 			t.Errorf("%s left", left)
 		}
 		<-time.After(openFor + 4*time.Millisecond)

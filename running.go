@@ -46,7 +46,12 @@ func (r *ring) begin(rules *rules, good *histogram, release *release) {
 }
 
 // enter counts a call admitted at now, and reports false if its slice is sealed.
-func (r *ring) enter(now int64) bool { return r.tryEnter(now) || r.tryEnter(now) }
+func (r *ring) enter(now int64) bool {
+	if r.tryEnter(now) {
+		return true
+	}
+	return r.tryEnter(now)
+}
 
 // tryEnter is enter, but says no once when the ring has become crowded: see addRings.
 func (r *ring) tryEnter(now int64) bool {

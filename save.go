@@ -54,7 +54,7 @@ func (b *Breaker) Save() Saved {
 // before a restart. Time went on meanwhile: an open time or an override that has
 // passed is over, and none lasts longer than its whole length from now, whatever
 // the wall clock says. Listeners are told, with ReasonRestored, unless it was
-// closed and is. Calls that run are late. What makes no sense is an error, and
+// closed and is. Otherwise calls that run are late. What makes no sense is an error, and
 // changes nothing.
 func (b *Breaker) Restore(s Saved) error {
 	if err := s.check(); err != nil {

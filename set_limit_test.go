@@ -41,7 +41,7 @@ func TestSetKeepsWhatIsNotIdle(t *testing.T) {
 		"held":     func(_ *testing.T, b *Breaker) { _ = b.HoldClosed("ana", "", time.Time{}) },
 		"in use": func(t *testing.T, b *Breaker) {
 			var err error
-			if running, err = b.Allow(t.Context()); err != nil { //nolint:govet // the zero one is replaced, not copied
+			if running, err = b.Allow(t.Context()); err != nil {
 				t.Error(err)
 			}
 		},

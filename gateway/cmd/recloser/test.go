@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recloser-go/recloser/gateway/internal/config"
-	"github.com/recloser-go/recloser/internal/suggest"
 	"github.com/recloser-go/recloser/guard"
+	"github.com/recloser-go/recloser/internal/suggest"
 	"github.com/recloser-go/recloser/scenario"
 )
 
