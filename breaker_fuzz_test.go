@@ -73,7 +73,7 @@ func FuzzPermitMisuse(f *testing.F) {
 func misuse(p *Permit, what byte) (ends bool) {
 	switch what {
 	case 1:
-		_, _, _ = p.Trial(), p.Released(), p.ReleasedError()
+		_, _, _ = p.Trial(), p.Released().Done(), p.Released().Err()
 	case 2:
 		p.Answered()
 	case 3:

@@ -125,7 +125,7 @@ func (s *stress) allow(ctx context.Context, r *rand.Rand) {
 		case 2:
 			p.Answered()
 		case 3:
-			_, _, _ = p.Trial(), p.Released(), p.ReleasedError()
+			_, _, _ = p.Trial(), p.Released().Done(), p.Released().Err()
 		}
 	}
 	switch r.IntN(6) {

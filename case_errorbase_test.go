@@ -26,7 +26,7 @@ func (l *stream) end(now time.Duration) {
 }
 
 // base has 1 000 calls/s run for d, a share of which fails, and wants no trip.
-// It does without the sim's agenda since it makes millions of calls.
+// It does without the events of sim since it makes millions of calls.
 func base(t *testing.T, share float64, failed, good, d time.Duration) {
 	s := newSim(t, Config{})
 	random := rand.New(rand.NewPCG(93, uint64(good)))

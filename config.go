@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/recloser-go/recloser/internal/defaults"
 )
 
 // Off switches a setting off where its comment says that it can be off. Every
 // negative value does.
-const Off = -1
+const Off = defaults.Off
 
 // Config holds the settings of a breaker. The zero value of a field means its
 // default, a negative value means off where off is listed.
@@ -91,35 +93,27 @@ const (
 )
 
 // WithDefaults returns c as a breaker made from it uses it: every zero field
-// replaced by its default, every field that is off set to Off (CancelOnTrip, Shadow
-// and Classify stay, TrialTimeout stays 0 as it is worked out anew each time).
+// replaced by its default, every field that is off set to Off. Name, CancelOnTrip,
+// Shadow, Clock and Classify stay as they are, and TrialTimeout stays 0 as it is
+// worked out anew each time.
 func (c Config) WithDefaults() Config {
 	if c.Spread == 0 && c.Consecutive != 0 {
 		c.Spread = Off
 	}
-	setDefault(&c.Window, 10*time.Second)
-	setDefault(&c.MinCalls, 20)
-	setDefault(&c.FailureRate, 0.5)
-	setDefault(&c.Consecutive, 5)
-	setDefault(&c.Spread, 300*time.Millisecond)
-	setDefault(&c.SlowCall, Off)
-	setDefault(&c.OpenFor, 5*time.Second)
-	setDefault(&c.MaxOpenFor, max(30*time.Second, c.OpenFor))
-	setDefault(&c.Jitter, 0.2)
-	setDefault(&c.ResetAfter, time.Minute)
-	setDefault(&c.Trials, 2)
-	setDefault(&c.Ramp, time.Minute)
-	setDefault(&c.RetryAfterMax, time.Minute)
+	defaults.Fill(&c.Window, 10*time.Second)
+	defaults.Fill(&c.MinCalls, 20)
+	defaults.Fill(&c.FailureRate, 0.5)
+	defaults.Fill(&c.Consecutive, 5)
+	defaults.Fill(&c.Spread, 300*time.Millisecond)
+	defaults.Fill(&c.SlowCall, Off)
+	defaults.Fill(&c.OpenFor, 5*time.Second)
+	defaults.Fill(&c.MaxOpenFor, max(30*time.Second, c.OpenFor))
+	defaults.Fill(&c.Jitter, 0.2)
+	defaults.Fill(&c.ResetAfter, time.Minute)
+	defaults.Fill(&c.Trials, 2)
+	defaults.Fill(&c.Ramp, time.Minute)
+	defaults.Fill(&c.RetryAfterMax, time.Minute)
 	return c
-}
-
-func setDefault[T int | float64 | time.Duration](field *T, value T) {
-	switch {
-	case *field == 0:
-		*field = value
-	case *field < 0:
-		*field = Off
-	}
 }
 
 // Validate reports everything that is wrong with c, joined; nil if nothing is.
@@ -133,11 +127,8 @@ func (c Config) Validate() error {
 		}
 	}
 	between := func(field string, v, low, high time.Duration, canBeOff bool) {
-		rule := fmt.Sprintf("must be from %s to %s", short(low), short(high))
-		if canBeOff {
-			rule += ", or off"
-		}
-		check(v == 0 || v >= low && v <= high || canBeOff && v < 0, field, v, rule)
+		ok, rule := defaults.Between(v, low, high, canBeOff)
+		check(ok, field, v, rule)
 	}
 
 	between("Window", c.Window, 100*time.Millisecond, time.Hour, false)
@@ -149,8 +140,8 @@ func (c Config) Validate() error {
 	between("SlowCall", c.SlowCall, time.Millisecond, time.Hour, true)
 	between("OpenFor", c.OpenFor, time.Millisecond, maxOpenLimit, false)
 	between("MaxOpenFor", c.MaxOpenFor, time.Millisecond, maxOpenLimit, false)
-	check(d.MaxOpenFor < 0 || d.MaxOpenFor >= d.OpenFor, "MaxOpenFor", c.MaxOpenFor, fmt.Sprintf("must be at least OpenFor (%s)", short(d.OpenFor)))
-	check(d.Jitter <= 0.5 && !math.IsNaN(d.Jitter), "Jitter", c.Jitter, "must be from 0 to 0.5, or off")
+	check(d.MaxOpenFor < 0 || d.MaxOpenFor >= d.OpenFor, "MaxOpenFor", c.MaxOpenFor, fmt.Sprintf("must be at least OpenFor (%s)", defaults.Short(d.OpenFor)))
+	check(d.Jitter <= 0.5 && !math.IsNaN(d.Jitter), "Jitter", c.Jitter, "must be above 0 and at most 0.5, or off")
 	between("ResetAfter", c.ResetAfter, time.Millisecond, 24*time.Hour, false)
 	check(d.Trials >= 1 && d.Trials <= 100, "Trials", c.Trials, "must be from 1 to 100")
 	between("TrialTimeout", c.TrialTimeout, time.Millisecond, 24*time.Hour, false)

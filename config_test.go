@@ -140,7 +140,7 @@ func TestConfigFaultsAreJoined(t *testing.T) {
 	const want = `recloser: Window 1µs: must be from 100ms to 1h
 recloser: MinCalls -3: must be from 1 to 1000000
 recloser: MaxOpenFor 1s: must be at least OpenFor (1m)
-recloser: Jitter 0.9: must be from 0 to 0.5, or off
+recloser: Jitter 0.9: must be above 0 and at most 0.5, or off
 recloser: Trials 1000: must be from 1 to 100`
 	if _, err := New(cfg); err == nil || err.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)

@@ -28,7 +28,11 @@ type OpenError struct {
 // Error says who was refused and why.
 func (e *OpenError) Error() string {
 	msg := fmt.Sprintf("recloser: %q is %s (%s)", e.Name, e.State, e.State.Effect())
-	if e.Reason != ReasonOpen {
+	switch e.Reason {
+	case ReasonOpen:
+	case ReasonRamp:
+		msg = fmt.Sprintf("recloser: %q has just reclosed and takes few calls at once yet (%s)", e.Name, e.Reason)
+	default:
 		msg += ": " + string(e.Reason)
 	}
 	if e.Cause != nil {

@@ -74,23 +74,23 @@ func TestEveryRefusal(t *testing.T) {
 }
 
 // A caller that a trip releases gets an error of the same kind.
-func TestReleasedError(t *testing.T) {
+func TestReleased(t *testing.T) {
 	cfg := strict()
 	cfg.CancelOnTrip = true
 	s := newSim(t, cfg)
 	p := s.allow()
-	if err := p.ReleasedError(); err != nil {
+	if err := context.Cause(p.Released()); err != nil {
 		t.Errorf("before the trip: %v", err)
 	}
 	s.fail()
 	select {
-	case <-p.Released():
+	case <-p.Released().Done():
 	default:
 		t.Fatal("not released")
 	}
 	var open *OpenError
-	if err := p.ReleasedError(); !errors.As(err, &open) || !errors.Is(err, ErrOpen) || open.Reason != ReasonReleased {
-		t.Fatalf("got %v", p.ReleasedError())
+	if err := context.Cause(p.Released()); !errors.As(err, &open) || !errors.Is(err, ErrOpen) || open.Reason != ReasonReleased {
+		t.Fatalf("got %v", err)
 	}
 	mustEqual(t, "left", open.RetryAfter(), openFor)
 	p.Done(open)

@@ -123,12 +123,12 @@ func ExampleBreaker_Save() {
 
 // Keys that come from outside, such as tenants, are bounded: breakers that are
 // closed and idle make room for new ones.
-func ExampleSet_Limit() {
+func ExampleSet_SetLimit() {
 	tenants, err := recloser.NewSet(recloser.Config{Consecutive: 1}, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := tenants.Limit(100); err != nil {
+	if err := tenants.SetLimit(100); err != nil {
 		log.Fatal(err)
 	}
 	_ = tenants.Get("tenant-7").Do(context.Background(), func(context.Context) error { return errors.New("connection refused") })

@@ -3,6 +3,8 @@ package recloser
 import (
 	"fmt"
 	"time"
+
+	"github.com/recloser-go/recloser/internal/defaults"
 )
 
 // Explain says in one line why the breaker is or is not open.
@@ -20,8 +22,7 @@ func (s *Stats) explain(cfg *Config) string {
 	case s.State == Isolated:
 		return fmt.Sprintf("by %s: %s", s.Override.By, s.Override.Why)
 	case s.Automatic == Open:
-		left := s.Began.At.Add(s.Began.OpenFor).Sub(s.At)
-		text := fmt.Sprintf("%s; trials in %s", s.whyOpen(cfg), short(max(left, 0).Round(100*time.Millisecond)))
+		text := fmt.Sprintf("%s; trials in %s", s.whyOpen(cfg), defaults.Short(s.openLeft.Round(100*time.Millisecond)))
 		if s.Cause != nil {
 			text += "; last failure: " + fmt.Sprint(s.Cause)
 		}
@@ -30,6 +31,9 @@ func (s *Stats) explain(cfg *Config) string {
 		return fmt.Sprintf("%d of %d trials good, %d running", s.Window.Good, cfg.Trials, s.Trials)
 	}
 	text := explainRate(s.Window, cfg)
+	if cfg.FailureRate <= 0 && cfg.Consecutive <= 0 {
+		text += "; no rule is on: it never trips by itself"
+	}
 	if cfg.Consecutive > 0 {
 		text += fmt.Sprintf("; %d bad in a row, limit %d", s.Window.Run, cfg.Consecutive)
 	}
@@ -46,6 +50,8 @@ func (s *Stats) whyOpen(cfg *Config) string {
 		return explainRate(s.Began.Counts, cfg)
 	case ReasonTripped:
 		return "tripped by " + s.Began.By
+	case ReasonRestored:
+		return fmt.Sprintf("as before the restart (%s)", s.trip)
 	default:
 		return s.Began.Why()
 	}

@@ -1,11 +1,12 @@
 package recloser
 
 import (
-	"container/heap"
 	"context"
 	"errors"
 	"testing"
 	"time"
+
+	"github.com/recloser-go/recloser/internal/vtime"
 )
 
 // openFor is the open time of the cases that do not name one.
@@ -26,20 +27,21 @@ func byRate(minCalls int) Config {
 	return cfg
 }
 
-// sim is a breaker on virtual time, with an agenda of what happens when: a
-// single goroutine runs thousands of calls that overlap.
+// sim is a breaker on virtual time: a single goroutine runs thousands of calls that
+// overlap.
 type sim struct {
 	testing.TB
-	b     *Breaker
-	ticks ticks
-	agenda
-	heard chan Transition
-	kept  []Transition
+	b       *Breaker
+	ticks   ticks
+	virtual *vtime.Virtual // moves ticks
+	heard   chan Transition
+	kept    []Transition
 }
 
 func newSim(t testing.TB, cfg Config) *sim {
 	t.Helper()
-	s := &sim{TB: t, ticks: newTicks(), heard: make(chan Transition, maxQueue)}
+	s := &sim{TB: t, ticks: newTicks(), virtual: vtime.NewVirtual(epoch), heard: make(chan Transition, maxQueue)}
+	s.virtual.OnMove(s.ticks.Advance)
 	b, err := New(s.ticks.on(cfg))
 	if err != nil {
 		t.Fatal(err)
@@ -79,43 +81,13 @@ func (t ticks) Load() int64          { return t.now() }
 func (t ticks) Add(d int64)          { t.Advance(time.Duration(d)) }
 func (t ticks) Store(at int64)       { t.Advance(time.Duration(at - t.now())) }
 
-type event struct {
-	at    time.Duration
-	order int
-	do    func()
-}
-
-// agenda is a heap of events, in the order of time and then of entry.
-type agenda struct {
-	events []event
-	made   int
-}
-
-func (a *agenda) Len() int      { return len(a.events) }
-func (a *agenda) Swap(i, j int) { a.events[i], a.events[j] = a.events[j], a.events[i] }
-func (a *agenda) Push(x any)    { a.events = append(a.events, x.(event)) }
-
-func (a *agenda) Less(i, j int) bool {
-	x, y := &a.events[i], &a.events[j]
-	return x.at < y.at || x.at == y.at && x.order < y.order
-}
-
-func (a *agenda) Pop() any {
-	last := a.events[len(a.events)-1]
-	a.events = a.events[:len(a.events)-1]
-	return last
-}
-
 func (s *sim) now() time.Duration { return time.Duration(s.ticks.Load()) }
 
 // advance moves the clock only.
-func (s *sim) advance(d time.Duration) { s.ticks.Add(int64(d)) }
+func (s *sim) advance(d time.Duration) { s.virtual.Stall(d) }
 
-// after puts do on the agenda.
-func (s *sim) after(d time.Duration, do func()) {
-	s.made++
-	heap.Push(&s.agenda, event{at: s.now() + d, order: s.made, do: do})
-}
+// after has do happen in d.
+func (s *sim) after(d time.Duration, do func()) { s.virtual.After(d, do) }
 
 // every does something now and at each interval, for as long as the sim runs.
 func (s *sim) every(interval time.Duration, do func()) {
@@ -131,16 +103,8 @@ func (s *sim) checked() *sim {
 	return s
 }
 
-// run lets virtual time pass for d.
-func (s *sim) run(d time.Duration) {
-	end := s.now() + d
-	for len(s.events) > 0 && s.events[0].at <= end {
-		e := heap.Pop(&s.agenda).(event)
-		s.ticks.Store(int64(e.at))
-		e.do()
-	}
-	s.ticks.Store(int64(end))
-}
+// run lets virtual time pass for d, and everything happen that is due in it.
+func (s *sim) run(d time.Duration) { s.virtual.Run(d) }
 
 // load counts what became of offered calls.
 type load struct {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/recloser-go/recloser/internal/defaults"
 )
 
 // run is a row of bad calls with no good end since. The breaker's lock guards it.
@@ -17,7 +19,7 @@ type run struct {
 // slowError is the failure of a call that is past SlowCall.
 type slowError struct{ limit time.Duration }
 
-func (e slowError) Error() string { return fmt.Sprintf("no answer within %s", short(e.limit)) }
+func (e slowError) Error() string { return fmt.Sprintf("no answer within %s", defaults.Short(e.limit)) }
 
 // isNews reports whether a good call is to be noted. Most are not.
 func (p *period) isNews(start, end, took int64) bool {

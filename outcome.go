@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/recloser-go/recloser/internal/refusal"
 )
 
 // Outcome is how a call ended, as far as the dependency's health goes.
@@ -68,7 +70,7 @@ func (b *Breaker) classify(ctx context.Context, c *call, now int64, err error) (
 			return ending{outcome: Failure, err: err}
 		}
 		return ending{outcome: Ignored, err: err, gaveUp: true}
-	case errors.Is(err, context.Canceled), errors.Is(err, ErrOpen):
+	case errors.Is(err, context.Canceled), errors.Is(err, ErrOpen), errors.Is(err, refusal.Err):
 		return ending{outcome: Ignored, err: err}
 	}
 	var wait *WaitError

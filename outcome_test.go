@@ -220,7 +220,7 @@ func TestPermitOfARefusal(t *testing.T) {
 	p.Done(errDown)
 	p.End(Success)
 	p.Cancel()
-	if p.Trial() || p.Released() != nil || p.ReleasedError() != nil {
+	if p.Trial() || p.Released().Done() != nil {
 		t.Error("it says something")
 	}
 	mustEqual(t, "success", s.b.Stats().Success, before.Success)

@@ -6,15 +6,16 @@ import (
 )
 
 // A Permit is one admitted call in the caller's hands, see Breaker.Allow. The
-// zero value is valid and reports to nobody. It must not be copied. Its end is reported once, by Done, End or Cancel;
-// anything reported after that changes nothing. The end may be reported by
-// several goroutines at once; Sending, Sent and Answered must not be called
-// together with each other or the end.
+// zero value is valid and reports to nobody. It must not be copied. Its end is
+// reported once, by Done, End or Cancel; anything reported after that changes
+// nothing. The end may be reported by several goroutines at once; Sending, Sent
+// and Answered must not be called together with each other or the end.
 type Permit struct {
-	b     *Breaker
-	ctx   context.Context // the outcome depends on it
-	call  call
-	ended atomic.Bool
+	b       *Breaker
+	ctx     context.Context // the outcome depends on it
+	call    call
+	ended   atomic.Bool
+	outcome Outcome
 }
 
 // Sending says that the dependency has begun to take a request body; until Sent
@@ -50,10 +51,13 @@ func (p *Permit) Done(err error) {
 	}
 	now := p.b.now()
 	if err == nil {
+		p.outcome = Success
 		p.b.succeed(&p.call, now)
 		return
 	}
-	p.b.finish(&p.call, now, p.b.classify(p.ctx, &p.call, now, err))
+	e := p.b.classify(p.ctx, &p.call, now, err)
+	p.outcome = e.outcome
+	p.b.finish(&p.call, now, e)
 }
 
 // End ends the call with an outcome that the caller knows best. Default counts
@@ -65,6 +69,7 @@ func (p *Permit) End(o Outcome) {
 	if o == Default {
 		o = Success
 	}
+	p.outcome = o
 	p.b.finish(&p.call, p.b.now(), ending{outcome: o})
 }
 
@@ -76,37 +81,23 @@ func (p *Permit) Cancel() {
 	}
 }
 
+// Outcome returns what the end of the call was taken for: never Default, once Done
+// or End has been called. It is for who called that.
+func (p *Permit) Outcome() Outcome { return p.outcome }
+
 func (p *Permit) end() bool { return p.b != nil && p.ended.CompareAndSwap(false, true) }
 
 // Trial reports whether the call is a trial.
 func (p *Permit) Trial() bool { return p.call.kind == onTrial }
 
-// ReleasedContext returns a context that is done when a trip releases the callers
-// that wait for an answer, with the *OpenError for them as its cause; nil without
-// Config.CancelOnTrip. It is the same for many calls, so derive none from it: use
-// context.AfterFunc. Once the call is answered it means nothing.
-func (p *Permit) ReleasedContext() context.Context {
+// Released returns a context that is done when a trip releases the callers that
+// wait for an answer, with the *OpenError for them as its cause. Without
+// Config.CancelOnTrip that never comes: its Done channel is nil. Many calls share
+// it, so derive none from it, use context.AfterFunc. Once the call is answered it
+// means nothing.
+func (p *Permit) Released() context.Context {
 	if r := p.call.release; r != nil {
 		return r
 	}
-	return nil
-}
-
-// Released returns a channel that is closed when a trip releases the callers
-// that wait for an answer; nil without Config.CancelOnTrip. Once the call is
-// answered it means nothing.
-func (p *Permit) Released() <-chan struct{} {
-	if r := p.call.release; r != nil {
-		return r.Done()
-	}
-	return nil
-}
-
-// ReleasedError returns the *OpenError for a caller that was released, and nil
-// as long as Released is not closed.
-func (p *Permit) ReleasedError() error {
-	if r := p.call.release; r != nil {
-		return context.Cause(r)
-	}
-	return nil
+	return context.Background()
 }

@@ -1,5 +1,7 @@
 package recloser
 
+import "time"
+
 // Stats returns what the breaker knows at this moment.
 func (b *Breaker) Stats() (s Stats) {
 	now := b.now()
@@ -28,6 +30,9 @@ func (b *Breaker) read(now int64) Stats {
 	if p.trials != nil {
 		s.Trials = len(p.leased)
 		s.InFlight += s.Trials
+	}
+	if s.trip = seen.tripReason; p.state == Open {
+		s.openLeft = time.Duration(p.until - now)
 	}
 	if p.began != nil {
 		s.Began, s.Reason = *p.began, p.began.Reason

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/recloser-go/recloser/internal/defaults"
 )
 
 func TestExplain(t *testing.T) {
@@ -226,6 +228,6 @@ func TestShort(t *testing.T) {
 		0: "0s", time.Second: "1s", 1500 * time.Millisecond: "1.5s", time.Minute: "1m", 90 * time.Second: "1m30s", 10 * time.Second: "10s",
 		time.Hour: "1h", 90 * time.Minute: "1h30m", time.Hour + time.Second: "1h0m1s", 100 * time.Hour: "100h", 20 * time.Minute: "20m",
 	} {
-		mustEqual(t, d.String(), short(d), want)
+		mustEqual(t, d.String(), defaults.Short(d), want)
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // A Set holds a breaker for each key, made on first use: one for each host,
-// tenant or shard. It holds no more than Limit allows: for a new key it drops a
+// tenant or shard. It holds no more than SetLimit allows: for a new key it drops a
 // breaker that nobody has asked for lately, and only one that is closed, not set
 // by an operator, has no call running and no step to remember. If it finds none,
 // new keys share one breaker, named OverflowKey. All methods are safe for
@@ -43,7 +43,7 @@ type setListener struct {
 
 // What a Set thinks of one of its breakers, see Breaker.place.
 const (
-	held    = iota
+	kept    = iota
 	wanted  // somebody asked for it since the last search for one to drop
 	dropped // it is not in the set any more
 )
@@ -110,9 +110,9 @@ func (s *Set) rulesOf(key string) *rules {
 	return s.def
 }
 
-// Limit bounds how many breakers the set holds, from 1 up. Default 10 000. Those
+// SetLimit bounds how many breakers the set holds, from 1 up. Default 10 000. Those
 // above it stay until they can be dropped.
-func (s *Set) Limit(most int) error {
+func (s *Set) SetLimit(most int) error {
 	if most < 1 {
 		return fmt.Errorf("recloser: a set cannot hold %d breakers: must be at least 1", most)
 	}
@@ -126,7 +126,7 @@ func (s *Set) Limit(most int) error {
 // a breaker that was dropped meanwhile is not the one that others get.
 func (s *Set) Get(key string) *Breaker {
 	if b := (*s.index.Load())[key]; b != nil {
-		if b.place.Load() == wanted || b.place.CompareAndSwap(held, wanted) {
+		if b.place.Load() == wanted || b.place.CompareAndSwap(kept, wanted) {
 			return b
 		}
 	}
@@ -178,7 +178,7 @@ func (s *Set) drop() bool {
 		s.hand = (s.hand + 1) % len(s.keys)
 		key := s.keys[s.hand]
 		b := s.breakers[key]
-		if b.place.CompareAndSwap(wanted, held) || !b.isIdle() || !b.place.CompareAndSwap(held, dropped) {
+		if b.place.CompareAndSwap(wanted, kept) || !b.isIdle() || !b.place.CompareAndSwap(kept, dropped) {
 			continue
 		}
 		delete(s.breakers, key)

@@ -12,7 +12,7 @@ import (
 func newSmallSet(t *testing.T, limit int) *Set {
 	t.Helper()
 	s := newTestSet(t, nil)
-	if err := s.Limit(limit); err != nil {
+	if err := s.SetLimit(limit); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -92,7 +92,7 @@ func fail(t *testing.T, b *Breaker) {
 
 func TestSetLimitNonsense(t *testing.T) {
 	for _, limit := range []int{0, -1} {
-		if newTestSet(t, nil).Limit(limit) == nil {
+		if newTestSet(t, nil).SetLimit(limit) == nil {
 			t.Errorf("a limit of %d", limit)
 		}
 	}

@@ -27,7 +27,7 @@ func TestSetChurn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := set.Limit(8); err != nil {
+	if err := set.SetLimit(8); err != nil {
 		t.Fatal(err)
 	}
 	var heard atomic.Int64
@@ -40,7 +40,7 @@ func TestSetChurn(t *testing.T) {
 		if err := set.Update(settings[i%len(settings)], map[string]Config{"hotel-1": settings[0]}); err != nil {
 			t.Error(err)
 		}
-		if err := set.Limit(8 + i%8); err != nil {
+		if err := set.SetLimit(8 + i%8); err != nil {
 			t.Error(err)
 		}
 	})

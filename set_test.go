@@ -43,7 +43,7 @@ func TestSetFaults(t *testing.T) {
 	}
 	const want = `recloser: Trials -1: must be from 1 to 100
 settings of "a": recloser: Window 1ns: must be from 100ms to 1h
-recloser: Jitter 3: must be from 0 to 0.5, or off
+recloser: Jitter 3: must be above 0 and at most 0.5, or off
 settings of "b": recloser: MinCalls -1: must be from 1 to 1000000`
 	if err.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)

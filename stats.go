@@ -3,7 +3,8 @@ package recloser
 import "time"
 
 // Stats is what a breaker knows at one moment. The numbers are read one after
-// the other, so under load they may differ by the calls of that instant.
+// the other, so under load they may differ by the calls of that instant. To keep a
+// breaker's state use Breaker.Save: this is not made for JSON.
 type Stats struct {
 	At        time.Time // that moment
 	Name      string
@@ -32,6 +33,9 @@ type Stats struct {
 	Refused                        map[Reason]uint64 // by reason, every one of RefusalReasons
 	Transitions                    map[TransitionKey]uint64
 	Latency                        Histogram // of calls that ended and were not ignored, to their answer
+
+	openLeft time.Duration // of the open time
+	trip     Reason        // what opened the breaker last
 }
 
 // BadRatio returns the share of bad calls in the window, and false while it

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/recloser-go/recloser/internal/defaults"
 )
 
 // trials is what a half-open period knows. The breaker's lock guards it. A
@@ -26,7 +28,7 @@ type trial struct {
 type leaseError struct{ lease time.Duration }
 
 func (e leaseError) Error() string {
-	return fmt.Sprintf("trial not answered within %s", short(e.lease))
+	return fmt.Sprintf("trial not answered within %s", defaults.Short(e.lease))
 }
 
 var errGaveUp = errors.New("the caller gave up waiting")

@@ -4,8 +4,8 @@ package recloser
 // error, and changes nothing. The state, the window, the step, the listeners and
 // overrides stay, and so do Name and Clock, whatever cfg says. An open time or a
 // lease that runs keeps its end. A running call is judged by the SlowCall and
-// CancelOnTrip under which it was admitted. What the window holds is judged by the new limits with
-// the next call that ends.
+// CancelOnTrip under which it was admitted. What the window holds is judged by
+// the new limits with the next call that ends.
 func (b *Breaker) Update(cfg Config) error {
 	if err := cfg.Validate(); err != nil {
 		return err
@@ -26,7 +26,7 @@ func (b *Breaker) update(r *rules) {
 			return
 		}
 		if r.slowAfter != old.slowAfter || r.cfg.CancelOnTrip != old.cfg.CancelOnTrip {
-			b.newRings(p, p.lanes())
+			b.newRings(p, p.fresh())
 		}
 		p.ruledAt = now // what is due by the new rules is due from now on
 		p.window.rollAt = max(now, p.window.slices[p.window.head].start+r.slice)

@@ -131,7 +131,7 @@ func TestRingsGrowUnderLoad(t *testing.T) {
 	until(&done, &others, func(i int) {
 		p := s.b.cur.Load()
 		p.ring().lost.Store(crowded)
-		if rs := p.rings.Load(); rs != nil && len(rs.lanes) == 4 {
+		if rs := p.rings.Load(); rs != nil && len(rs.fresh) == 4 {
 			grown.Store(true)
 		}
 		if i%64 == 0 {

@@ -116,8 +116,8 @@ func TestC62_SettingsChangeWhileInUse(t *testing.T) {
 		s.update(cfg)
 		after := s.allow()
 		s.fail()
-		if before.Released() != nil || after.ReleasedError() == nil {
-			t.Errorf("released: %v and %v, want only the second", before.Released(), after.ReleasedError())
+		if before.Released().Done() != nil || after.Released().Err() == nil {
+			t.Errorf("released: %v and %v, want only the second", before.Released().Err(), after.Released().Err())
 		}
 		before.Done(nil)
 		after.Done(nil)
@@ -187,14 +187,14 @@ func TestRingsGrowWhereProcessorsMeet(t *testing.T) {
 	p.first.lost.Store(crowded)
 	s.advance(2 * time.Second)
 	s.b.Check()
-	if rs := p.rings.Load(); rs == nil || len(rs.lanes) < 2 {
+	if rs := p.rings.Load(); rs == nil || len(rs.fresh) < 2 {
 		t.Fatal("no more rings")
 	}
 	s.ok()
 	s.advance(2 * time.Second)
 	s.b.Check() // drops the first one, which has no calls
-	if rs := p.rings.Load(); len(rs.all) != len(rs.lanes) {
-		t.Errorf("%d rings for %d lanes", len(rs.all), len(rs.lanes))
+	if rs := p.rings.Load(); len(rs.all) != len(rs.fresh) {
+		t.Errorf("%d rings for %d that take new calls", len(rs.all), len(rs.fresh))
 	}
 	mustEqual(t, "good", s.b.Stats().Window.Good, 1)
 }

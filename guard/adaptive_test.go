@@ -103,7 +103,7 @@ func (l *load) one() {
 		return
 	}
 	l.latencies = append(l.latencies, l.on.Now().Sub(began))
-	l.limits = append(l.limits, l.Limit())
+	l.limits = append(l.limits, l.BulkheadLimit())
 }
 
 // report is what was seen in a while.
@@ -114,7 +114,7 @@ type report struct {
 }
 
 func (l *load) run(d time.Duration) (r report) {
-	l.limits, l.latencies = []int{l.Limit()}, nil
+	l.limits, l.latencies = []int{l.BulkheadLimit()}, nil
 	l.on.Run(d)
 	sum := 0
 	for _, n := range l.limits {
@@ -144,8 +144,8 @@ func TestLimitFindsTheCapacity(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := newLoad(t, Bulkhead{Min: 2, Max: 200}, 0, workers, c.takes(takes))
 			l.rate = 1.5 * workers / takes.Seconds()
-			if l.Limit() != 2 {
-				t.Errorf("the limit starts at %d, want Min", l.Limit())
+			if l.BulkheadLimit() != 2 {
+				t.Errorf("the limit starts at %d, want Min", l.BulkheadLimit())
 			}
 			near := func(when string, workers int, takes time.Duration) {
 				t.Helper()
@@ -260,6 +260,7 @@ func TestWhatMovesTheLimit(t *testing.T) {
 		if c.ctx != nil {
 			call.seen.Context = c.ctx
 		}
+		call.permit.Done(c.err)
 		if got := call.kindOf(c.err); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}
@@ -304,6 +305,19 @@ func TestOnlyTheTimeToTheAnswerMovesTheLimit(t *testing.T) {
 		call.Done(nil)
 		if a := g.bulkhead.moves; a.good != 1 || a.sum != 0 {
 			t.Errorf("%v calls with %v as the sum of logarithms, want one of a second", a.good, a.sum)
+		}
+	})
+}
+
+// What a call ended with is judged once, by the breaker.
+func TestHookIsAskedOnce(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		asked := 0
+		cfg := Config{Breaker: tolerant(), Bulkhead: Bulkhead{Min: 1, Max: 2}}
+		cfg.Breaker.Classify = func(error) recloser.Outcome { asked++; return recloser.Ignored }
+		_ = newTest(t, cfg).Do(t.Context(), fails)
+		if asked != 1 {
+			t.Errorf("asked %d times", asked)
 		}
 	})
 }

@@ -16,7 +16,7 @@ func (c *Call) run(fn func(context.Context) error) error {
 			if err = c.Again(err); err == nil {
 				continue
 			}
-			if released := c.permit.ReleasedError(); released != nil && c.seen.Context.Err() == nil {
+			if released := context.Cause(c.permit.Released()); released != nil && c.seen.Context.Err() == nil {
 				err = released
 			}
 		}
@@ -30,8 +30,8 @@ func (c *Call) run(fn func(context.Context) error) error {
 // the function did not heed it and ended well.
 func (c *Call) attempt(t *timed, fn func(context.Context) error) (err, verdict error) {
 	g, callers := c.g, c.seen.Context
-	released := c.permit.ReleasedContext()
-	if released == nil && g.cfg.Timeout < 0 && g.cfg.AttemptTimeout < 0 {
+	released := c.permit.Released()
+	if released.Done() == nil && g.cfg.Timeout < 0 && g.cfg.AttemptTimeout < 0 {
 		err = fn(callers)
 		return err, err
 	}

@@ -10,8 +10,8 @@ import (
 )
 
 // A Call is one call that the guard has let in and that its caller makes himself,
-// see Guard.Allow. Its methods are for one goroutine at a time; only Done and End
-// may be called by several at once.
+// see Guard.Allow. Its methods are for one goroutine at a time; only Done, End
+// and Cancel may be called by several at once.
 type Call struct {
 	g        *Guard
 	permit   recloser.Permit
@@ -26,8 +26,8 @@ type Call struct {
 
 // Allow lets in one call that the caller makes himself, for calls whose end comes
 // after that of a function: a stream, a body to read. If the error is nil the
-// call may be made, and its end must be reported by Done or End; till then it
-// takes a slot of the bulkhead. Otherwise it must not be made, and the error is
+// call may be made, and its end must be reported by Done, End or Cancel; till
+// then it takes a slot of the bulkhead. Otherwise it must not be made, and the error is
 // one that Do gives when it does not call the function.
 //
 // The caller asks Again when an attempt has failed. He also sees to
@@ -82,7 +82,8 @@ func (c *Call) enter() (err error) {
 }
 
 // Permit is the call's permit of the breaker: to tell it when a request is being
-// sent, to hear when a trip releases the call. Its end is the Call's business.
+// sent, to hear when a trip releases the call. The Call ends it. Who ends it before
+// has the breaker know early how the call ends, and must end the Call all the same.
 func (c *Call) Permit() *recloser.Permit { return &c.permit }
 
 // Deadline returns when Config.Timeout is over for the call; false if it is off.
@@ -110,7 +111,7 @@ func (c *Call) Again(err error) error {
 		return &BudgetError{Name: g.breaker.Name(), Err: err}
 	}
 	c.permit.Sending() // a wait is not slow: the slow clock stands still
-	g.clock.Wait(ctx, wait, c.permit.Released())
+	g.clock.Wait(ctx, wait, c.permit.Released().Done())
 	if ctx.Err() != nil || !c.passing() {
 		g.budget.put(1)
 		c.seen.before = true
@@ -131,7 +132,7 @@ func (c *Call) fits(wait time.Duration) bool {
 // passing reports whether the breaker would let more than trials through.
 func (c *Call) passing() bool {
 	s := c.g.breaker.State()
-	return c.permit.ReleasedError() == nil &&
+	return c.permit.Released().Err() == nil &&
 		(s == recloser.Closed || s == recloser.HeldClosed || s != recloser.Isolated && c.g.breaker.Config().Shadow)
 }
 
@@ -162,6 +163,16 @@ func (c *Call) End(o recloser.Outcome) {
 	}
 }
 
+// Cancel takes the call back: it never reached the dependency. Nothing is counted,
+// and its token and its slot are free again.
+func (c *Call) Cancel() {
+	if !c.ended.Swap(true) {
+		c.permit.Cancel()
+		c.g.limit.put(1)
+		c.leave(silent)
+	}
+}
+
 // leave gives the slot back, and says what the call's end says about the limit.
 func (c *Call) leave(kind sampleKind) {
 	h, s, now := c.g.bulkhead, sample{began: c.began, kind: kind}, time.Duration(0)
@@ -174,7 +185,7 @@ func (c *Call) leave(kind sampleKind) {
 	h.leave(s, now)
 }
 
-// kindOf judges a call that ended with err as the breaker does.
+// kindOf says what a call that ended with err says about the limit.
 func (c *Call) kindOf(err error) sampleKind {
 	switch {
 	case err == nil:
@@ -183,13 +194,11 @@ func (c *Call) kindOf(err error) sampleKind {
 		return silent
 	case c.seen.Err() != nil:
 		return givenUp
-	case isRefusal(err), errors.Is(err, context.Canceled), errors.Is(err, recloser.ErrOpen):
-		return silent
 	}
 	if wait := (*recloser.WaitError)(nil); errors.As(err, &wait) {
-		return bad
+		return bad // also where the breaker ignores it: these are too many calls
 	}
-	return kindOf(c.g.classify(err))
+	return kindOf(c.permit.Outcome())
 }
 
 func kindOf(o recloser.Outcome) sampleKind {

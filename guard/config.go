@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/internal/defaults"
 )
 
 // Config holds the settings of a guard. The zero value of a field means its
@@ -91,34 +92,25 @@ const savedRetries = 100
 // replaced by its default, every field that is off set to recloser.Off.
 func (c Config) WithDefaults() Config {
 	c.Breaker = c.Breaker.WithDefaults()
-	setDefault(&c.Timeout, recloser.Off)
-	setDefault(&c.AttemptTimeout, recloser.Off)
-	setDefault(&c.RateLimit.Rate, recloser.Off)
-	setDefault(&c.RateLimit.Burst, max(1, int(math.Ceil(min(c.RateLimit.Rate, 1e6)))))
-	setDefault(&c.Bulkhead.Max, recloser.Off)
+	defaults.Fill(&c.Timeout, recloser.Off)
+	defaults.Fill(&c.AttemptTimeout, recloser.Off)
+	defaults.Fill(&c.RateLimit.Rate, recloser.Off)
+	defaults.Fill(&c.RateLimit.Burst, max(1, int(math.Ceil(min(c.RateLimit.Rate, 1e6)))))
+	defaults.Fill(&c.Bulkhead.Max, recloser.Off)
 	if c.Bulkhead.Min <= 0 {
 		c.Bulkhead.Min = c.Bulkhead.Max
 	}
-	setDefault(&c.Bulkhead.Wait, recloser.Off)
-	setDefault(&c.Bulkhead.Queue, c.Bulkhead.Max)
-	setDefault(&c.Retry.Attempts, 1)
+	defaults.Fill(&c.Bulkhead.Wait, recloser.Off)
+	defaults.Fill(&c.Bulkhead.Queue, c.Bulkhead.Max)
+	defaults.Fill(&c.Retry.Attempts, 1)
 	if c.Retry.Attempts < 0 {
 		c.Retry.Attempts = 1
 	}
-	setDefault(&c.Retry.Backoff, 100*time.Millisecond)
-	setDefault(&c.Retry.MaxBackoff, max(10*time.Second, c.Retry.Backoff))
-	setDefault(&c.Retry.Budget, 0.1)
-	setDefault(&c.Retry.Floor, 1)
+	defaults.Fill(&c.Retry.Backoff, 100*time.Millisecond)
+	defaults.Fill(&c.Retry.MaxBackoff, max(10*time.Second, c.Retry.Backoff))
+	defaults.Fill(&c.Retry.Budget, 0.1)
+	defaults.Fill(&c.Retry.Floor, 1)
 	return c
-}
-
-func setDefault[T int | float64 | time.Duration](field *T, value T) {
-	switch {
-	case *field == 0:
-		*field = value
-	case *field < 0:
-		*field = recloser.Off
-	}
 }
 
 // Validate reports everything that is wrong with c, joined; nil if nothing is.
@@ -133,18 +125,15 @@ func (c Config) Validate() error {
 		}
 	}
 	between := func(field string, v, low, high time.Duration, canBeOff bool) {
-		rule := fmt.Sprintf("must be from %s to %s", low, high)
-		if canBeOff {
-			rule += ", or off"
-		}
-		check(v == 0 || v >= low && v <= high || canBeOff && v < 0, field, v, rule)
+		ok, rule := defaults.Between(v, low, high, canBeOff)
+		check(ok, field, v, rule)
 	}
 	// share is true of no NaN.
 	share := func(v, high float64) bool { return v == recloser.Off || v > 0 && v <= high }
 
 	between("Timeout", c.Timeout, time.Millisecond, 24*time.Hour, true)
 	between("AttemptTimeout", c.AttemptTimeout, time.Millisecond, 24*time.Hour, true)
-	check(d.Timeout < 0 || d.AttemptTimeout <= d.Timeout, "AttemptTimeout", c.AttemptTimeout, fmt.Sprintf("must be at most Timeout (%s)", d.Timeout))
+	check(d.Timeout < 0 || d.AttemptTimeout <= d.Timeout, "AttemptTimeout", c.AttemptTimeout, fmt.Sprintf("must be at most Timeout (%s)", defaults.Short(d.Timeout)))
 	check(share(d.RateLimit.Rate, 1e6), "RateLimit.Rate", c.RateLimit.Rate, "must be above 0 and at most 1000000 a second, or off")
 	check(d.RateLimit.Burst >= 1 && d.RateLimit.Burst <= 1e6, "RateLimit.Burst", c.RateLimit.Burst, "must be from 1 to 1000000")
 	check(d.Bulkhead.Max <= 1e6, "Bulkhead.Max", c.Bulkhead.Max, "must be from 1 to 1000000, or off")
@@ -155,7 +144,7 @@ func (c Config) Validate() error {
 	between("Retry.Backoff", c.Retry.Backoff, time.Millisecond, time.Hour, false)
 	between("Retry.MaxBackoff", c.Retry.MaxBackoff, time.Millisecond, time.Hour, false)
 	check(d.Retry.MaxBackoff < 0 || d.Retry.MaxBackoff >= d.Retry.Backoff, "Retry.MaxBackoff", c.Retry.MaxBackoff,
-		fmt.Sprintf("must be at least Backoff (%s)", d.Retry.Backoff))
+		fmt.Sprintf("must be at least Backoff (%s)", defaults.Short(d.Retry.Backoff)))
 	check(share(d.Retry.Budget, 10), "Retry.Budget", c.Retry.Budget, "must be above 0 and at most 10, or off")
 	check(share(d.Retry.Floor, 10), "Retry.Floor", c.Retry.Floor, "must be above 0 and at most 10 a second, or off")
 	return errors.Join(faults...)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/recloser-go/recloser/internal/refusal"
 )
 
 // What the errors of this package are, for errors.Is.
@@ -27,8 +29,9 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("guard: %q is over its rate limit, there is room in %s", e.Name, e.After)
 }
 
-// Is reports whether target is ErrLimited.
-func (e *LimitError) Is(target error) bool { return target == ErrLimited }
+// Is reports whether target is ErrLimited. To every breaker it is a refusal, which
+// it ignores.
+func (e *LimitError) Is(target error) bool { return target == ErrLimited || target == refusal.Err }
 
 // RetryAfter returns After.
 func (e *LimitError) RetryAfter() time.Duration { return e.After }
@@ -44,8 +47,9 @@ func (e *BulkheadError) Error() string {
 	return fmt.Sprintf("guard: %q runs as many calls at once as it may (%d)", e.Name, e.Max)
 }
 
-// Is reports whether target is ErrFull.
-func (e *BulkheadError) Is(target error) bool { return target == ErrFull }
+// Is reports whether target is ErrFull. To every breaker it is a refusal, which it
+// ignores.
+func (e *BulkheadError) Is(target error) bool { return target == ErrFull || target == refusal.Err }
 
 // BudgetError is a failed call that was not tried again, as too many were.
 type BudgetError struct {
@@ -93,4 +97,4 @@ func (e *TimeoutError) Timeout() bool { return true }
 func (e *TimeoutError) Temporary() bool { return true }
 
 // isRefusal reports whether a guard refused, here or further inside.
-func isRefusal(err error) bool { return errors.Is(err, ErrLimited) || errors.Is(err, ErrFull) }
+func isRefusal(err error) bool { return errors.Is(err, refusal.Err) }

@@ -39,7 +39,6 @@ func NewOn(cfg Config, clock vtime.Clock, random func() float64) (*Guard, error)
 		return nil, err
 	}
 	cfg = cfg.WithDefaults()
-	cfg.Breaker.Classify = sparingRefusals(cfg.Breaker.Classify)
 	breaker, err := recloser.New(cfg.Breaker)
 	if err != nil {
 		return nil, err
@@ -62,53 +61,18 @@ func NewOn(cfg Config, clock vtime.Clock, random func() float64) (*Guard, error)
 	return g, nil
 }
 
-// sparingRefusals has the refusals of guards further inside ignored: they say
-// nothing about the dependency.
-func sparingRefusals(classify func(error) recloser.Outcome) func(error) recloser.Outcome {
-	return func(err error) recloser.Outcome {
-		switch {
-		case isRefusal(err):
-			return recloser.Ignored
-		case classify == nil:
-			return recloser.Default
-		}
-		return classify(err)
-	}
-}
-
-// classify asks the hook of the breaker; Default if there is none, or it panics.
-func (g *Guard) classify(err error) (o recloser.Outcome) {
-	defer func() {
-		if recover() != nil {
-			o = recloser.Default
-		}
-	}()
-	if hook := g.breaker.Config().Classify; hook != nil {
-		return hook(err)
-	}
-	return recloser.Default
-}
-
-// Limit returns how many calls may run at once at this moment, 0 if there is no
+// BulkheadLimit returns how many calls may run at once at this moment, 0 if there is no
 // bulkhead.
-func (g *Guard) Limit() int {
+func (g *Guard) BulkheadLimit() int {
 	if g.bulkhead == nil {
 		return 0
 	}
 	return g.bulkhead.size()
 }
 
-// UpdateBreaker puts other settings of the breaker in force, as
-// recloser.Breaker.Update does; what is wrong with them is an error, and changes
-// nothing. The rest of the guard stays as it was made.
-func (g *Guard) UpdateBreaker(cfg recloser.Config) error {
-	cfg.Classify = sparingRefusals(cfg.Classify)
-	return g.breaker.Update(cfg)
-}
-
-// Breaker returns the breaker in the middle: to read it, to listen to it, for
-// operators. Calls made through it go around the rest of the guard. To change its
-// settings use UpdateBreaker.
+// Breaker returns the breaker in the middle: to read it, to listen to it, to change
+// its settings, for operators. Calls made through it go around the rest of the
+// guard, whose other settings stay as they were made.
 func (g *Guard) Breaker() *recloser.Breaker { return g.breaker }
 
 // Config returns the settings in force, with every default filled in.

@@ -237,3 +237,20 @@ func TestVirtualClock(t *testing.T) {
 		t.Errorf("%d attempts, want 6", attempts)
 	}
 }
+
+// A call that is taken back leaves no trace.
+func TestCancelledCallLeavesItsTokenAndItsSlot(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		g := newTest(t, Config{Breaker: tolerant(), RateLimit: RateLimit{Rate: 1, Burst: 1}, Bulkhead: Bulkhead{Max: 1}})
+		for range 3 {
+			c, err := g.Allow(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Cancel()
+			c.Cancel()
+			c.Done(errDown)
+		}
+		g.mustCount(0, 0, 0)
+	})
+}

@@ -14,7 +14,7 @@ import (
 // answers everything, and from then on a context of the standard library does.
 type timed struct {
 	context.Context                 // the caller's
-	released        context.Context // nil: no trip releases the call
+	released        context.Context // never done, if no trip releases the call
 	g               *Guard
 	deadline        time.Duration // as Guard.now; 0: none
 
@@ -50,7 +50,7 @@ func (t *timed) Err() error {
 	defer t.mu.Unlock()
 	switch {
 	case t.armed != nil:
-	case t.over, t.Context.Err() != nil, t.released != nil && t.released.Err() != nil, t.passed():
+	case t.over, t.Context.Err() != nil, t.released.Err() != nil, t.passed():
 		t.arm() // what has been said once holds, also for Done
 	default:
 		return nil
@@ -75,7 +75,7 @@ func (t *timed) arm() context.Context {
 	switch {
 	case t.armed != nil:
 		return t.armed
-	case t.released == nil:
+	case t.released.Done() == nil:
 		t.armed, t.cancel = t.limited(t.Context)
 	default:
 		ctx, end := t.g.clock.WithCancelOn(t.Context, t.released)

@@ -7,12 +7,12 @@ import (
 	"github.com/recloser-go/recloser"
 )
 
-func TestUpdateBreaker(t *testing.T) {
+func TestUpdateOfTheBreaker(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		g := newTest(t, Config{Breaker: tripping()})
 		cfg := tripping()
 		cfg.Trials = 7
-		if err := g.UpdateBreaker(cfg); err != nil {
+		if err := g.Breaker().Update(cfg); err != nil {
 			t.Fatal(err)
 		}
 		if got := g.breaker.Config().Trials; got != 7 {
@@ -22,7 +22,7 @@ func TestUpdateBreaker(t *testing.T) {
 		_ = g.Do(t.Context(), func(context.Context) error { return &LimitError{} })
 		g.mustCount(0, 0, 1)
 		g.mustBe(recloser.Closed)
-		if g.UpdateBreaker(recloser.Config{Trials: -1}) == nil {
+		if g.Breaker().Update(recloser.Config{Trials: -1}) == nil {
 			t.Error("no error")
 		}
 	})

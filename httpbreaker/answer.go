@@ -35,12 +35,13 @@ func newAnswer(m *Middleware, w http.ResponseWriter, r *http.Request, permit *re
 
 // begin returns the request for the handler.
 func (a *answer) begin() *http.Request {
-	released := a.permit.ReleasedContext()
-	if released == nil && !hasBody(a.req) {
+	released := a.permit.Released()
+	releases := released.Done() != nil
+	if !releases && !hasBody(a.req) {
 		return a.req
 	}
 	ctx := a.req.Context()
-	if released != nil {
+	if releases {
 		ctx, a.cancel = context.WithCancelCause(ctx)
 		a.stop = context.AfterFunc(released, func() { a.release(context.Cause(released)) })
 	}

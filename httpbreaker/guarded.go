@@ -34,7 +34,8 @@ type GuardedTransport struct {
 	// Base sends the requests. Default: http.DefaultTransport.
 	Base http.RoundTripper
 
-	// Guard returns the guard of a request; nil lets the request pass unguarded.
+	// Guard returns the guard of a request; nil lets the request pass unguarded. There
+	// is no default: without this function nothing is guarded. See Fixed.
 	Guard func(*http.Request) *guard.Guard
 
 	// Classify says what a response means: see Transport.Classify. What it does not

@@ -37,7 +37,7 @@ func ExampleGuardedTransport() {
 		return
 	}
 	client := &http.Client{Transport: &httpbreaker.GuardedTransport{
-		Guard: func(*http.Request) *guard.Guard { return g }, // one for each dependency
+		Guard: httpbreaker.Fixed(g), // one for each dependency
 	}}
 
 	resp, err := client.Get(hotel.URL + "/guests/17")

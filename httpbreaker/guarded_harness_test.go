@@ -37,7 +37,7 @@ func newGuarded(t *testing.T, cfg guard.Config, rt base) *guarded {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &guarded{t, g, &httpbreaker.GuardedTransport{Base: rt, Guard: func(*http.Request) *guard.Guard { return g }}}
+	return &guarded{t, g, &httpbreaker.GuardedTransport{Base: rt, Guard: httpbreaker.Fixed(g)}}
 }
 
 func (g *guarded) request(method string, body io.Reader) *http.Request {

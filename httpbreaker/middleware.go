@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/guard"
 )
 
 // Middleware puts breakers in front of a server's own handlers. Its zero value
@@ -65,10 +66,10 @@ func PerPattern(set *recloser.Set) func(*http.Request) *recloser.Breaker {
 	}
 }
 
-// Fixed is for Middleware.Breaker and Transport.Breaker: all requests have the
-// same one.
-func Fixed(b *recloser.Breaker) func(*http.Request) *recloser.Breaker {
-	return func(*http.Request) *recloser.Breaker { return b }
+// Fixed is for Transport.Breaker, GuardedTransport.Guard and Middleware.Breaker:
+// all requests have the same one.
+func Fixed[T recloser.Breaker | guard.Guard](one *T) func(*http.Request) *T {
+	return func(*http.Request) *T { return one }
 }
 
 // Handler returns next with a breaker in front of it.

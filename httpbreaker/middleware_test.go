@@ -161,7 +161,7 @@ func TestWhichBreakerAHandlerGets(t *testing.T) {
 		t.Errorf("around the mux the breakers are %q", names)
 	}
 
-	none := (&httpbreaker.Middleware{Breaker: httpbreaker.Fixed(nil)}).Handler(says(500))
+	none := (&httpbreaker.Middleware{Breaker: httpbreaker.Fixed[recloser.Breaker](nil)}).Handler(says(500))
 	for range 100 {
 		if got := get(none, "/"); got != 500 {
 			t.Fatalf("got %d without a breaker", got)

@@ -40,18 +40,16 @@ func (e *timeoutError) Temporary() bool { return true }
 // RoundTrippers must not change the one they are given.
 func (t *Transport) startWait(req *http.Request, permit *recloser.Permit) (*wait, *http.Request) {
 	w := &wait{permit: permit, ctx: req.Context()}
-	var released context.Context
-	if !t.KeepOnTrip {
-		released = permit.ReleasedContext()
-	}
-	if t.Timeout > 0 || released != nil {
+	releases := t.releases(permit)
+	if t.Timeout > 0 || releases {
 		w.ctx, w.cancel = context.WithCancelCause(w.ctx)
 	}
 	if t.Timeout > 0 {
 		w.timeout = t.Timeout
 		w.timer = time.AfterFunc(w.timeout, func() { w.cutShort(&Cut{Err: &timeoutError{w.timeout}}) })
 	}
-	if released != nil {
+	if releases {
+		released := permit.Released()
 		w.stop = context.AfterFunc(released, func() {
 			w.cutShort(&Cut{Outcome: recloser.Ignored, Err: context.Cause(released)})
 		})
@@ -65,7 +63,12 @@ func (t *Transport) startWait(req *http.Request, permit *recloser.Permit) (*wait
 
 // watches reports whether a request needs a wait of this kind.
 func (t *Transport) watches(req *http.Request, permit *recloser.Permit) bool {
-	return t.Timeout > 0 || hasBody(req) || !t.KeepOnTrip && permit.ReleasedContext() != nil
+	return t.Timeout > 0 || hasBody(req) || t.releases(permit)
+}
+
+// releases reports whether a trip is to cut the wait short.
+func (t *Transport) releases(permit *recloser.Permit) bool {
+	return !t.KeepOnTrip && permit.Released().Done() != nil
 }
 
 func hasBody(req *http.Request) bool { return req.Body != nil && req.Body != http.NoBody }

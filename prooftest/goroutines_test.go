@@ -230,7 +230,7 @@ func useGuardedTransport(t *testing.T) {
 		t.Fatal(err)
 	}
 	served(t, asItIs, func(base http.RoundTripper) http.RoundTripper {
-		return &httpbreaker.GuardedTransport{Base: base, Guard: func(*http.Request) *guard.Guard { return g }}
+		return &httpbreaker.GuardedTransport{Base: base, Guard: httpbreaker.Fixed(g)}
 	})
 	if n := g.Breaker().Stats().InFlight; n != 0 {
 		t.Errorf("%d calls run", n)
@@ -264,7 +264,7 @@ func run(t *testing.T, ctx context.Context, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err := s.Run(ctx, nil); !errors.Is(err, ctx.Err()) || err == nil && !r.Good() {
+	if r, err := s.Run(ctx); !errors.Is(err, ctx.Err()) || err == nil && !r.Good() {
 		t.Errorf("%s: %v", file, err)
 	}
 }

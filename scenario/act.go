@@ -38,7 +38,6 @@ type times struct {
 
 // call is a call to the dependency.
 type call struct {
-	line             int
 	name             string
 	deadline, giveUp time.Duration // 0: none
 	deaf             bool          // it does not heed its context
@@ -184,7 +183,7 @@ func (p *parser) name() string {
 }
 
 func (p *parser) call(depth int) act {
-	c := &call{line: p.line}
+	c := &call{}
 	if t := p.peek(); t.kind == word && !slices.Contains(callWords, t.text) {
 		c.name = p.next().text
 		if p.names = append(p.names, c.name); !callName.MatchString(c.name) || slices.Contains(taken(), c.name) {
@@ -296,11 +295,16 @@ func (p *parser) update() act {
 		changes = append(changes, change{i, value.text})
 	}
 	return instant(func(r *run) {
-		all := breakerSettings(&r.guardConfig.Breaker)
+		cfg := r.guardConfig.Breaker
+		all := breakerSettings(&cfg)
 		for _, c := range changes {
 			all[c.setting].set(c.value)
 		}
-		r.must(r.breaker.Update(r.guardConfig.Breaker))
+		err := r.breaker.Update(cfg)
+		if err == nil { // else the next update starts from what is in force
+			r.guardConfig.Breaker = cfg
+		}
+		r.must(err)
 	})
 }
 

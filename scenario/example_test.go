@@ -20,7 +20,7 @@ func Example() {
 		fmt.Println(err) // every mistake in it, with its place
 		return
 	}
-	result, err := s.Run(context.Background(), nil)
+	result, err := s.Run(context.Background())
 	if err != nil {
 		fmt.Println(err)
 		return

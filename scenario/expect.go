@@ -42,7 +42,7 @@ type cond struct {
 	want  value
 }
 
-// read reads a value; ? stands for one that is not known yet.
+// value reads a value; ? stands for one that is not known yet.
 func (p *parser) value(u unit, known ...string) value {
 	t := p.next()
 	v := value{token: t}

@@ -25,7 +25,7 @@ func TestGoldenCanFail(t *testing.T) {
 			t.Parallel()
 			s := mustParse(t, content)
 			for _, cfg := range others {
-				r, err := s.Run(t.Context(), &Settings{Guard: guard.Config{Breaker: cfg}})
+				r, err := s.With(guard.Config{Breaker: cfg}).Run(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/recloser-go/recloser/internal/defaults"
 	"github.com/recloser-go/recloser/internal/suggest"
 )
 
@@ -66,14 +67,13 @@ func Parse(name string, content []byte) (*Scenario, error) {
 // file is a file that is being read.
 type file struct {
 	Scenario
-	faults      Faults
-	now         time.Duration // of the line
-	stalled     time.Duration // nothing can happen before
-	written     map[string]place
-	names       []string // of calls
-	begun       bool     // a line with a time was there
-	settingsOn  bool     // the line before was of settings
-	settingsAll bool     // all of them could be read
+	faults     Faults
+	now        time.Duration // of the line
+	stalled    time.Duration // nothing can happen before
+	written    map[string]place
+	names      []string // of calls
+	begun      bool     // a line with a time was there
+	settingsOn bool     // the line before was of settings
 }
 
 type place struct {
@@ -142,11 +142,11 @@ func (p *parser) time(t token) {
 	}
 	switch {
 	case !ok || d > maxTime:
-		p.fault(t, fmt.Sprintf("%q is not a time", t.text), "write the time since the start like 100ms or 1h30m, at most "+short(maxTime)+"; +5s is after the line before")
+		p.fault(t, fmt.Sprintf("%q is not a time", t.text), "write the time since the start like 100ms or 1h30m, at most "+defaults.Short(maxTime)+"; +5s is after the line before")
 	case d < p.now:
-		p.fault(t, fmt.Sprintf("the line before is later, at %s", short(p.now)), "put the lines in order")
+		p.fault(t, fmt.Sprintf("the line before is later, at %s", defaults.Short(p.now)), "put the lines in order")
 	case d < p.stalled:
-		p.fault(t, fmt.Sprintf("the process stands still until %s", short(p.stalled)), "")
+		p.fault(t, fmt.Sprintf("the process stands still until %s", defaults.Short(p.stalled)), "")
 	default:
 		p.now = d
 	}
@@ -249,7 +249,7 @@ func (p *parser) duration() time.Duration {
 	t := p.next()
 	d, ok := duration(t.text)
 	if !ok || d == 0 || t.kind != word {
-		p.fault(t, fmt.Sprintf("%q is not a duration", t.text), "write one like 300ms, 5s or 1h30m, at most "+short(maxTime))
+		p.fault(t, fmt.Sprintf("%q is not a duration", t.text), "write one like 300ms, 5s or 1h30m, at most "+defaults.Short(maxTime))
 	}
 	return d
 }
@@ -280,7 +280,6 @@ func (p *parser) settingsLine() {
 			p.written[key.text] = place{p.line, value}
 		}
 	}
-	p.settingsAll = !p.failed
 }
 
 // setting reads key=value, sets it and returns which of the settings it is.

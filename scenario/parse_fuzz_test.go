@@ -35,7 +35,7 @@ func FuzzParse(f *testing.F) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer cancel()
-		r, err := s.Run(ctx, nil)
+		r, err := s.Run(ctx)
 		if errors.Is(err, context.DeadlineExceeded) {
 			return // a long one: what stops it is a test of its own
 		}

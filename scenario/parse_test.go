@@ -52,7 +52,7 @@ func TestFaults(t *testing.T) {
 		{"settings consecutve=1\n0s check", `1:10: "consecutve" is not a setting; did you mean "consecutive"?`},
 		{"settings consecutive=0\n0s check", `1:22: consecutive is a whole number of at least 1, not "0"`},
 		{"settings window=off\n0s check", `1:17: window cannot be off, not "off"`},
-		{"settings jitter=0.9\n0s check", "1:17: jitter 0.9 must be from 0 to 0.5, or off"},
+		{"settings jitter=0.9\n0s check", "1:17: jitter 0.9 must be above 0 and at most 0.5, or off"},
 		{"settings open_for=1m max_open_for=5s\n0s check", "1:35: max_open_for 5s must be at least open_for (1m)"},
 		{"settings timeout=1s attempt_timeout=2s\n0s check", "1:37: attempt_timeout 2s must be at most timeout (1s)"},
 		{"settings consecutive=1\nsettings consecutive=2\n0s check", "2:10: consecutive was set in line 1"},

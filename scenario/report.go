@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/recloser-go/recloser/internal/defaults"
 )
 
 // Name is the file's name without its folder and ending.
@@ -52,7 +54,7 @@ func WriteText(w io.Writer, results []*Result) error {
 
 func (f *Failure) text(file string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "  %s:%d, at %s\n      %s\n", file, f.Line, short(f.At), f.Text)
+	fmt.Fprintf(&b, "  %s:%d, at %s\n      %s\n", file, f.Line, defaults.Short(f.At), f.Text)
 	for _, m := range f.Mismatches {
 		fmt.Fprintf(&b, "  want     %s\n  seen     %s\n", m.Want, m.Seen)
 	}
@@ -73,7 +75,7 @@ func rounded(d time.Duration) string {
 	if d > time.Minute {
 		unit = time.Second
 	}
-	return short(d.Round(unit))
+	return defaults.Short(d.Round(unit))
 }
 
 type jsonReport struct {
@@ -162,7 +164,7 @@ type junitFailure struct {
 func WriteJUnit(w io.Writer, results []*Result) error {
 	suite := junitSuite{Name: "recloser test", Tests: len(results)}
 	for _, r := range results {
-		c := junitCase{Class: filepath.ToSlash(filepath.Dir(r.File)), Name: r.Name(), File: filepath.ToSlash(r.File), Time: millis(r.Took)}
+		c := junitCase{Class: filepath.ToSlash(filepath.Dir(r.File)), Name: r.Name(), File: filepath.ToSlash(r.File), Time: seconds(r.Took)}
 		suite.Time += c.Time
 		if !r.Good() {
 			suite.Failures++
@@ -189,5 +191,5 @@ func WriteJUnit(w io.Writer, results []*Result) error {
 	return err
 }
 
-// millis is a duration in seconds, exact to a millisecond.
-func millis(d time.Duration) float64 { return float64(d.Milliseconds()) / 1000 }
+// seconds writes a duration as JUnit has it, exact to a millisecond.
+func seconds(d time.Duration) float64 { return float64(d.Milliseconds()) / 1000 }

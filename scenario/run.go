@@ -67,7 +67,6 @@ type run struct {
 	guardConfig guard.Config
 	guard       *guard.Guard
 	breaker     *recloser.Breaker
-	bare        bool // the guard is nothing but a breaker
 	retries     bool
 	mayWait     bool // for room in the bulkhead
 	random      *rand.Rand
@@ -98,25 +97,25 @@ type marked struct {
 	events int
 }
 
-// Run runs the scenario: with its own settings, or with others if they are not
-// nil. It ends early, with an error, if ctx is done. The error is also of
-// settings that are wrong.
-func (s *Scenario) Run(ctx context.Context, others *Settings) (*Result, error) {
+// With returns the scenario with other settings of the guard and its breaker than
+// its own. Run reports what is wrong with them.
+func (s *Scenario) With(cfg guard.Config) *Scenario {
+	other := *s
+	other.guard = cfg
+	return &other
+}
+
+// Run runs the scenario. It ends early, with an error, if ctx is done. The error is
+// also of settings given to With that are wrong.
+func (s *Scenario) Run(ctx context.Context) (*Result, error) {
 	started := time.Now()
-	cfg := s.guard
-	if others != nil {
-		cfg = others.Guard
-		if err := others.valid(); err != nil {
-			return nil, err
-		}
-	}
 	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	// Far from today: what asks the machine's clock by mistake is then found.
 	start := time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
 	r := &run{
 		Scenario: s, ctx: ctx, base: base, virtual: vtime.NewVirtual(start), began: start, clock: recloser.NewManualClock(start),
-		guardConfig: cfg, random: rand.New(rand.NewPCG(uint64(s.seed), 0)),
+		guardConfig: s.guard, random: rand.New(rand.NewPCG(uint64(s.seed), 0)),
 		events: make(chan recloser.Transition, often), named: map[string]*running{}, result: Result{File: s.File},
 	}
 	if err := r.build(); err != nil {
@@ -160,7 +159,6 @@ func (r *run) build() (err error) {
 	r.marked.stats = r.stats()
 	d := c.WithDefaults()
 	r.retries, r.mayWait = d.Retry.Attempts > 1, d.Bulkhead.Max > 0 && d.Bulkhead.Wait > 0
-	r.bare = d.Timeout < 0 && d.AttemptTimeout < 0 && d.RateLimit.Rate < 0 && d.Bulkhead.Max < 0 && !r.retries
 	return nil
 }
 

@@ -8,9 +8,9 @@ import (
 	"github.com/recloser-go/recloser/guard"
 )
 
-// running is a call that was made: with a permit of the breaker, or of the guard
-// if there is one. That takes no goroutine. Calls for which somebody must be
-// there who panics, or does not heed his context, are made by inside.
+// running is a call that was made, as Guard.Allow lets it in. That takes no
+// goroutine. Calls for which somebody must be there who panics, or does not heed
+// his context, are made by inside.
 type running struct {
 	r       *run
 	call    *call
@@ -24,13 +24,12 @@ type running struct {
 	now      outcome // of the attempt that runs
 	tries    int     // attempts that began
 	answered bool
-	own      recloser.Permit // without a guard
-	permit   *recloser.Permit
-	guarded  *guard.Call // nil without a guard
-	waiting  bool        // for the next attempt
-	unwatch  func()      // nobody is to release it any more
+	guarded  *guard.Call
+	permit   *recloser.Permit // of guarded
+	waiting  bool             // for the next attempt
+	unwatch  func()           // nobody is to release it any more
 
-	inside *inside // nil: by a permit
+	inside *inside // nil: by Guard.Allow
 }
 
 func (c *call) do(r *run, done func()) {
@@ -59,11 +58,6 @@ func (c *call) do(r *run, done func()) {
 	case c.deaf || c.hasVerdict(panics) || c.hasVerdict(exits):
 		o.inside = &inside{running: o, told: make(chan struct{}, 1)}
 		r.virtual.Go(o.inside.run)
-	case r.bare:
-		var err error
-		o.own, err = r.breaker.Allow(o.ctx)
-		o.permit = &o.own
-		o.begin(err)
 	case r.mayWait:
 		r.virtual.Go(o.allow)
 	default:
@@ -112,7 +106,7 @@ func (c *running) after(d time.Duration, f func(*running)) {
 	})
 }
 
-// allow asks the guard for a permit.
+// allow asks the guard to let the call in.
 func (c *running) allow() {
 	call, err := c.r.guard.Allow(c.ctx, c.marks()...)
 	if err == nil {
@@ -136,10 +130,10 @@ func (c *running) begin(refusal error) {
 		return
 	}
 	c.reach()
-	if released := c.permit.Released(); released != nil {
+	if released := c.permit.Released().Done(); released != nil {
 		c.unwatch = c.r.virtual.WhenClosed(released, func() {
 			if !c.waiting { // else the guard sees it
-				c.report(c.permit.ReleasedError())
+				c.report(context.Cause(c.permit.Released()))
 			}
 		})
 	}
@@ -212,11 +206,7 @@ func (c *running) timeout() (left time.Duration, timeout error) {
 func (c *running) answer() {
 	c.answered = true
 	c.unwatch()
-	if c.guarded != nil {
-		c.guarded.Answered()
-	} else {
-		c.permit.Answered()
-	}
+	c.guarded.Answered()
 }
 
 // endWith ends the attempt that runs. Once the call is over that must change
@@ -261,7 +251,7 @@ func (c *running) end(err error) {
 			c.attempt()
 			return
 		}
-		if released := c.permit.ReleasedError(); released != nil && c.ctx.Err() == nil {
+		if released := context.Cause(c.permit.Released()); released != nil && c.ctx.Err() == nil {
 			last = released
 		}
 		c.finish(resultOf(last, true))
@@ -272,11 +262,7 @@ func (c *running) end(err error) {
 // report ends the call.
 func (c *running) report(err error) {
 	c.finish(resultOf(err, true))
-	if c.guarded != nil {
-		c.guarded.Done(err)
-	} else {
-		c.permit.Done(err)
-	}
+	c.guarded.Done(err)
 }
 
 // giveUp is the caller's.
@@ -336,10 +322,8 @@ func (r *run) tell(name, what string) {
 		r.fail(r.current.line, Mismatch{Want: what + " " + name, Seen: "a call that is deaf, panics or calls runtime.Goexit: only its own line can say how it goes on"})
 	case what == "answer":
 		c.answer()
-	case c.guarded != nil:
-		r.fail(r.current.line, Mismatch{Want: what + " " + name, Seen: "settings of the guard, which cannot take a call back"})
 	default:
 		c.finish(withdrawn)
-		c.permit.Cancel()
+		c.guarded.Cancel()
 	}
 }

@@ -26,7 +26,7 @@ func mustParse(t testing.TB, content string) *Scenario {
 
 func mustRun(t testing.TB, s *Scenario) *Result {
 	t.Helper()
-	r, err := s.Run(t.Context(), nil)
+	r, err := s.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,20 +107,27 @@ func TestSameResultEachTime(t *testing.T) {
 
 func TestOtherSettings(t *testing.T) {
 	s := mustParse(t, "settings consecutive=1 clock=exact\n0s call -> fail\n   expect closed\n1s call -> hang\n2s expect got timeout\n")
-	r, err := s.Run(t.Context(), &Settings{From: "x", Guard: guard.Config{Breaker: recloser.Config{Consecutive: 7}, Timeout: time.Second}})
+	r, err := s.With(guard.Config{Breaker: recloser.Config{Consecutive: 7}, Timeout: time.Second}).Run(t.Context())
 	if err != nil || !r.Good() {
 		t.Errorf("%v: %s", err, textOf(t, r))
 	}
-	_, err = s.Run(t.Context(), &Settings{From: "hotel-3", Guard: guard.Config{Timeout: 48 * time.Hour}})
-	if err == nil || !strings.Contains(err.Error(), "settings of hotel-3") {
+	_, err = s.With(guard.Config{Timeout: 48 * time.Hour}).Run(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "Timeout") {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestUpdateThatIsRefusedChangesNothing(t *testing.T) {
+	s := mustParse(t, "0s update trials=1000\n1s update consecutive=1\n   call -> fail\n   expect open\n")
+	if r := mustRun(t, s); len(r.Failures) != 1 || r.Failures[0].Line != 1 {
+		t.Errorf("want a failure in line 1 alone, got %s", textOf(t, r))
 	}
 }
 
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := mustParse(t, "0s every 1us: call -> ok\n360h expect closed\n").Run(ctx, nil)
+	_, err := mustParse(t, "0s every 1us: call -> ok\n360h expect closed\n").Run(ctx)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
@@ -177,7 +184,6 @@ func TestMismatches(t *testing.T) {
 		{"0s trip for 1s\n1s expect open times 2s ...", "open times 2s", "1s"},
 		{"0s expect explain \"9 of 10\"", `explain "9 of 10"`, `"closed (passing): 0 of 20 calls, limit 50 %; 0 bad in a row, limit 5"`},
 		{"0s isolate\n   trip for 1s", "it is done", recloser.ErrIsolated.Error()},
-		{"settings timeout=1s\n0s call t1 -> hang\n   withdraw t1", "withdraw t1", "settings of the guard, which cannot take a call back"},
 		{"0s call t1 deaf -> hang\n   answer t1", "answer t1", "a call that is deaf, panics or calls runtime.Goexit: only its own line can say how it goes on"},
 	} {
 		r := mustRun(t, mustParse(t, c.content))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/internal/defaults"
 )
 
 // state is what the breaker is.
@@ -77,7 +78,7 @@ func (c retryAfter) check(r *run, found *[]Mismatch) {
 		return
 	}
 	left := refusal.RetryAfter()
-	c.cond.check(float64(left), 0, short(left), found)
+	c.cond.check(float64(left), 0, defaults.Short(left), found)
 }
 
 // counter compares a number.
@@ -158,13 +159,13 @@ func (e event) compare(t heard, found *[]Mismatch) {
 		case "number":
 			k.check(float64(t.Seq), 0, strconv.FormatUint(t.Seq, 10), found)
 		case "open_for":
-			k.check(float64(t.OpenFor), 0, short(t.OpenFor), found)
+			k.check(float64(t.OpenFor), 0, defaults.Short(t.OpenFor), found)
 		default:
 			k.checkCounts(t.Counts, found)
 		}
 	}
 	if e.at != nil {
-		e.at.check(float64(t.at), 0, short(t.at), found)
+		e.at.check(float64(t.at), 0, defaults.Short(t.at), found)
 	}
 }
 
@@ -188,11 +189,11 @@ func (o openTimes) check(r *run, found *[]Mismatch) {
 	var was, want []string
 	for _, t := range r.sinceMark() {
 		if t.To == recloser.Open {
-			was = append(was, short(t.OpenFor))
+			was = append(was, defaults.Short(t.OpenFor))
 		}
 	}
 	for _, d := range o.times {
-		want = append(want, short(d))
+		want = append(want, defaults.Short(d))
 	}
 	for o.forEver && len(want) < len(was) {
 		want = append(want, want[len(want)-1])

@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"errors"
-	"fmt"
 	"iter"
 	"math"
 	"slices"
@@ -174,18 +173,4 @@ func fieldErrors(err error) (all []*recloser.FieldError) {
 		return []*recloser.FieldError{{Field: "", Rule: err.Error()}}
 	}
 	return all
-}
-
-// Settings are what a scenario can be run with instead of its own settings.
-type Settings struct {
-	From  string // where they are from, for messages
-	Guard guard.Config
-}
-
-// valid returns what is wrong with settings as one line.
-func (s Settings) valid() error {
-	if err := s.Guard.Validate(); err != nil {
-		return fmt.Errorf("settings of %s: %w", s.From, err)
-	}
-	return nil
 }

@@ -111,7 +111,7 @@ var chapters = []chapter{
 		{"G03", "An ask with one member cut off says which, and why."},
 		{"G04", "Calls that an early decision no longer needs are no failures."},
 		{"G05", "Clients who hang up change nothing, and hold no trial's slot."},
-		{"G06", "Streams that always break off open; an upgraded connection is judged by its end."},
+		{"G06", "An upgraded connection is judged by its end."},
 		{"G07", "Open stays open over a reload and a restart."},
 		{"G08", "A probe alone brings half-open; a real call closes."},
 		{"G09", "A probe that says yes while calls fail makes nothing flap."},

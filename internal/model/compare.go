@@ -73,7 +73,7 @@ func (p *Pair) compare() error {
 		return fmt.Errorf("%d latencies of %d calls", s.Latency.Count(), n)
 	}
 	for _, c := range p.calls {
-		if released := c.permit.ReleasedError() != nil; released != c.model.released {
+		if released := c.permit.Released().Err() != nil; released != c.model.released {
 			return fmt.Errorf("a caller was released: %t, model: %t", released, c.model.released)
 		}
 	}

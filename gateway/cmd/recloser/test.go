@@ -71,12 +71,12 @@ func (t testRun) run(ctx context.Context, args []string, stdout, stderr io.Write
 	if err != nil {
 		return exit{exitUsage, err}
 	}
-	settings, err := t.settings()
-	if err != nil {
-		return err
-	}
-	if settings != nil {
-		fmt.Fprintf(stderr, "With the settings of %s; those of the scenarios do not count.\n", settings.From)
+	var settings *guard.Config // nil: each scenario's own
+	if t.config != "" {
+		if settings, err = t.settings(); err != nil {
+			return err
+		}
+		fmt.Fprintf(stderr, "With the settings of %s in %s; those of the scenarios do not count.\n", settings.Breaker.Name, t.config)
 	}
 
 	var results []*scenario.Result
@@ -111,7 +111,7 @@ func (t testRun) run(ctx context.Context, args []string, stdout, stderr io.Write
 }
 
 // one plays a file, and again once it is updated.
-func (t testRun) one(ctx context.Context, file string, settings *scenario.Settings, stderr io.Writer) (*scenario.Result, error) {
+func (t testRun) one(ctx context.Context, file string, settings *guard.Config, stderr io.Writer) (*scenario.Result, error) {
 	content, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("the scenario cannot be read: %w", err)
@@ -120,7 +120,10 @@ func (t testRun) one(ctx context.Context, file string, settings *scenario.Settin
 	if err != nil {
 		return nil, err
 	}
-	result, err := s.Run(ctx, settings)
+	if settings != nil {
+		s = s.With(*settings)
+	}
+	result, err := s.Run(ctx)
 	if err != nil || !t.update || result.Good() {
 		return result, err
 	}
@@ -135,7 +138,7 @@ func (t testRun) one(ctx context.Context, file string, settings *scenario.Settin
 	if s, err = scenario.Parse(file, content); err != nil {
 		return nil, err
 	}
-	return s.Run(ctx, nil)
+	return s.Run(ctx)
 }
 
 // scenarioFiles replaces folders by the scenario files in them.
@@ -167,11 +170,8 @@ func scenarioFiles(args []string) (files []string, err error) {
 	return files, nil
 }
 
-// settings returns those of a dependency of a config file; nil if none is named.
-func (t testRun) settings() (*scenario.Settings, error) {
-	if t.config == "" {
-		return nil, nil
-	}
+// settings returns those of a dependency of the config file.
+func (t testRun) settings() (*guard.Config, error) {
 	c, err := config.Load(t.config)
 	if err != nil {
 		return nil, exit{exitBadConfig, err}
@@ -190,7 +190,7 @@ func (t testRun) settings() (*scenario.Settings, error) {
 		return nil, exit{exitUsage, fmt.Errorf("%s has no dependency %q; %s", t.config, t.dependency, suggest.DidYouMean(t.dependency, slices.Values(ids)))}
 	}
 	d := c.Dependencies[i]
-	g := guard.Config{Breaker: d.Settings, Timeout: d.Timeout, AttemptTimeout: d.AttemptTimeout}
+	g := &guard.Config{Breaker: d.Settings, Timeout: d.Timeout, AttemptTimeout: d.AttemptTimeout}
 	g.Breaker.Name = d.ID
-	return &scenario.Settings{From: d.ID + " in " + t.config, Guard: g}, nil
+	return g, nil
 }

@@ -13,13 +13,13 @@ import (
 // admitted under; and where processors get into each other's way, see addRings.
 type rings struct {
 	all   []*ring // every one that may have calls
-	lanes []*ring // those that take new ones
+	fresh []*ring // those that take new ones
 
-	mine sync.Pool // hands each processor the lane that it had before
+	mine sync.Pool // hands each processor the ring that it had before
 	next atomic.Uint32
 }
 
-// lane is what a processor has to itself. The padding keeps two of them off the
+// lane is the histogram that a processor has to itself. The padding keeps two of them off the
 // same cache line.
 type lane struct {
 	histogram
@@ -38,12 +38,12 @@ func (p *period) ring() *ring {
 }
 
 func (rs *rings) pick() *ring {
-	if len(rs.lanes) == 1 {
-		return rs.lanes[0]
+	if len(rs.fresh) == 1 {
+		return rs.fresh[0]
 	}
 	r, ok := rs.mine.Get().(*ring)
 	if !ok {
-		r = rs.lanes[int(rs.next.Add(1))%len(rs.lanes)]
+		r = rs.fresh[int(rs.next.Add(1))%len(rs.fresh)]
 	}
 	rs.mine.Put(r)
 	return r
@@ -90,16 +90,16 @@ func (b *Breaker) newRings(p *period, n int) {
 	for i := range n {
 		r := &ring{}
 		r.begin(b.rules, &b.lanes[i].histogram, b.releaseOf(p))
-		rs.lanes = append(rs.lanes, r)
+		rs.fresh = append(rs.fresh, r)
 	}
-	rs.all = append(rs.all, rs.lanes...)
+	rs.all = append(rs.all, rs.fresh...)
 	p.rings.Store(rs)
 }
 
 // addRings gives each processor a ring of its own if they got into each other's
 // way. The breaker's lock is held.
 func (b *Breaker) addRings(p *period) {
-	if p.lanes() == 1 && p.ring().lost.Load() >= crowded && runtime.GOMAXPROCS(0) > 1 {
+	if p.fresh() == 1 && p.ring().lost.Load() >= crowded && runtime.GOMAXPROCS(0) > 1 {
 		b.newRings(p, runtime.GOMAXPROCS(0))
 	}
 }
@@ -108,12 +108,12 @@ func (b *Breaker) addRings(p *period) {
 func (b *Breaker) tendRings(p *period) {
 	p.ring().lost.Store(0)
 	rs := p.rings.Load()
-	if rs == nil || len(rs.all) == len(rs.lanes) {
+	if rs == nil || len(rs.all) == len(rs.fresh) {
 		return
 	}
-	kept := &rings{lanes: rs.lanes}
+	kept := &rings{fresh: rs.fresh}
 	for _, r := range rs.all {
-		if slices.Contains(rs.lanes, r) || !r.drain() {
+		if slices.Contains(rs.fresh, r) || !r.drain() {
 			kept.all = append(kept.all, r)
 		}
 	}
@@ -144,10 +144,10 @@ func (b *Breaker) goods() uint64 {
 	return n
 }
 
-// lanes returns how many rings take new calls.
-func (p *period) lanes() int {
+// fresh returns how many rings take new calls.
+func (p *period) fresh() int {
 	if rs := p.rings.Load(); rs != nil {
-		return len(rs.lanes)
+		return len(rs.fresh)
 	}
 	return 1
 }
