@@ -34,6 +34,9 @@ func (b *Breaker) sent(c *call, now int64) {
 			b.clockTrial(c.trial, now)
 		case c.kind == tracked && b.cur.Load() == p:
 			if r := p.ring(); r.enter(now) {
+				if was := c.release(); was != r.release {
+					c.trial = &trial{release: was}
+				}
 				c.ring, c.limit = r, r.limit
 				b.adrift.Add(-1)
 			}

@@ -137,7 +137,7 @@ func (b *Breaker) do(ctx context.Context, start int64, fn func(context.Context) 
 		return err
 	}
 	callCtx := ctx
-	if released := c.release; released != nil {
+	if released := c.release(); released != nil {
 		derived, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		stop := context.AfterFunc(released, func() { cancel(context.Cause(released)) })
@@ -194,13 +194,12 @@ func (b *Breaker) Allow(ctx context.Context) (p Permit, err error) {
 // call is an admitted call on its way.
 type call struct {
 	period   *period
-	ring     *ring    // of a call that is tracked
-	start    int64    // when it was admitted
-	clock    int64    // when the slow clock started: at start, or when the request was sent
-	limit    int64    // SlowCall when it was admitted, or sent; never if off
-	answered int64    // when; 0: not yet
-	trial    *trial   // of a call that is onTrial
-	release  *release // how a trip lets go of the call; nil if it does not
+	ring     *ring  // of a call that is tracked
+	start    int64  // when it was admitted
+	clock    int64  // when the slow clock started: at start, or when the request was sent
+	limit    int64  // SlowCall when it was admitted, or sent; never if off
+	answered int64  // when; 0: not yet
+	trial    *trial // of a call that is onTrial; also keeps the release of one that Sent moved to a ring with another
 	kind     callKind
 	sending  bool // the slow clock stands still, see Permit.Sending
 	judged   bool // it was bad while it ran
@@ -219,6 +218,17 @@ func (c *call) begin(p *period, now, limit int64) {
 	c.period, c.start, c.clock, c.limit = p, now, now, limit
 }
 
+// release is how a trip lets go of the call; nil if it does not.
+func (c *call) release() *release {
+	switch {
+	case c.trial != nil:
+		return c.trial.release
+	case c.ring != nil:
+		return c.ring.release
+	}
+	return nil
+}
+
 // enter has the call counted by its period's ring, and reports false if it comes
 // too late for that: it was held up since now was read.
 func (c *call) enter(p *period, now int64) bool {
@@ -226,7 +236,7 @@ func (c *call) enter(p *period, now int64) bool {
 	if !r.enter(now) {
 		return false
 	}
-	c.ring, c.release = r, r.release
+	c.ring = r
 	c.begin(p, now, r.limit)
 	return true
 }

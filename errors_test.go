@@ -62,7 +62,7 @@ func TestEveryRefusal(t *testing.T) {
 	}{
 		{isolated, ReasonIsolated, Isolated, 0, `recloser: "hotel-7" is isolated (cut off by hand): isolated`},
 		{busy, ReasonTrialSlots, HalfOpen, 0, `recloser: "hotel-7" is half-open (on trial): trial slots: last failure: down`},
-		{ramp, ReasonRamp, Closed, 0, `recloser: "hotel-7" is closed (passing): ramp: last failure: down`},
+		{ramp, ReasonRamp, Closed, 0, `recloser: "hotel-7" has just reclosed and takes few calls at once yet (ramp): last failure: down`},
 		{waits, ReasonToldToWait, Open, 7 * time.Second, `recloser: "hotel-7" is open (cut off): told to wait: last failure: down (told to wait 7s)`},
 	} {
 		err := c.s.refusal(c.reason)

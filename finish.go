@@ -48,7 +48,7 @@ func (b *Breaker) finish(c *call, now int64, e ending) {
 		case c.kind == unjudged:
 		case !inPeriod:
 			b.late++
-			if r := c.release; r != nil && r.Err() != nil && c.answered == 0 && e.outcome != Success {
+			if r := c.release(); r != nil && r.Err() != nil && c.answered == 0 && e.outcome != Success {
 				b.refused[refusalIndex(ReasonReleased)].Add(1)
 			}
 		case c.judged:

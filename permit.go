@@ -96,7 +96,7 @@ func (p *Permit) Trial() bool { return p.call.kind == onTrial }
 // it, so derive none from it, use context.AfterFunc. Once the call is answered it
 // means nothing.
 func (p *Permit) Released() context.Context {
-	if r := p.call.release; r != nil {
+	if r := p.call.release(); r != nil {
 		return r
 	}
 	return context.Background()

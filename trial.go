@@ -20,8 +20,9 @@ type trials struct {
 
 type trial struct {
 	start, clock, answered, deadline int64 // clock: when the slow clock started
-	slowClock                        bool  // the deadline is the slow rule's
-	sending                          bool  // so far the caller keeps the dependency waiting
+	release                          *release
+	slowClock                        bool // the deadline is the slow rule's
+	sending                          bool // so far the caller keeps the dependency waiting
 }
 
 // leaseError is the failure of a trial that ran out its lease.
@@ -61,10 +62,10 @@ func (b *Breaker) takeTrial(p *period, now int64, c *call) bool {
 		return false
 	}
 	c.begin(p, now, b.slowAfter)
-	t := &trial{start: now}
+	t := &trial{start: now, release: b.releaseOf(p)}
 	b.clockTrial(t, now)
 	p.leased = append(p.leased, t)
-	c.trial, c.kind, c.release = t, onTrial, b.releaseOf(p)
+	c.trial, c.kind = t, onTrial
 	return true
 }
 

@@ -186,8 +186,10 @@ func (p *parser) call(depth int) act {
 	c := &call{}
 	if t := p.peek(); t.kind == word && !slices.Contains(callWords, t.text) {
 		c.name = p.next().text
-		if p.names = append(p.names, c.name); !callName.MatchString(c.name) || slices.Contains(taken(), c.name) {
+		if !callName.MatchString(c.name) || slices.Contains(taken(), c.name) {
 			p.fault(t, fmt.Sprintf("%q cannot be the name of a call", t.text), "use letters and digits that are no word of expectations, such as t1")
+		} else {
+			p.names = append(p.names, c.name)
 		}
 		if depth > 0 {
 			p.fault(t, "a call that is repeated cannot have a name", "")
@@ -252,6 +254,9 @@ func (p *parser) outcome() outcome {
 	t := p.peek()
 	o.verdict = verdict(p.oneOf("an outcome", verdicts...))
 	if o.verdict == waits || o.verdict == throttled {
+		if _, ok := duration(p.peek().text); !ok {
+			p.fault(p.peek(), fmt.Sprintf("%s needs a time", o.verdict), fmt.Sprintf("write it like %s 30s", o.verdict))
+		}
 		o.wait = p.duration()
 	}
 	if p.take("in") {
@@ -268,8 +273,10 @@ func (p *parser) outcome() outcome {
 
 func (p *parser) override(what string) act {
 	var d time.Duration
-	if p.take("for") {
+	if t := p.peek(); p.take("for") {
 		d = p.duration()
+	} else if t.kind != eol {
+		p.fault(t, fmt.Sprintf("%q is too much here", t.text), fmt.Sprintf("for how long is written like %s for 10s", what))
 	}
 	set := (*recloser.Breaker).Isolate
 	if what == "hold" {

@@ -63,7 +63,7 @@ func TestGuideScenarios(t *testing.T) {
 // Every example of the guide can be read, and what it is an example of is known
 // to no other name than the guide's.
 func TestGuideExamples(t *testing.T) {
-	const setup = "0s call t1 -> hang\n"
+	const setup = "0s call t1 -> hang\n   expect closed\n"
 	n := 0
 	for heading, before := range map[string]string{"What happens": "   ", "What is expected": "   expect "} {
 		for _, cells := range rowsOf(t, heading) {

@@ -1,11 +1,9 @@
 package scenario
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/recloser-go/recloser"
 )
@@ -31,7 +29,7 @@ type unit uint8
 const (
 	numbers unit = iota
 	durations
-	words
+	words // read by is
 	ratios
 )
 
@@ -43,22 +41,18 @@ type cond struct {
 }
 
 // value reads a value; ? stands for one that is not known yet.
-func (p *parser) value(u unit, known ...string) value {
+func (p *parser) value(u unit) value {
 	t := p.next()
 	v := value{token: t}
 	ok := t.kind == word
 	switch {
 	case t.text == "?":
 		v.n = -1
-	case u == words:
-		if len(known) > 0 && !slices.Contains(known, t.text) {
-			p.unknown(t, "one of those that there are", slices.Values(known))
-		}
 	case u == durations:
 		d, isDuration := duration(t.text)
 		v.n, ok = float64(d), ok && isDuration
 		if !ok {
-			p.fault(t, fmt.Sprintf("%q is not a duration", t.text), "write one like 300ms, 5s or 1h30m")
+			p.isNot(t, "a duration", "write one like 300ms, 5s or 1h30m")
 		}
 	case u == ratios:
 		bad, of, isRatio := strings.Cut(t.text, "/")
@@ -66,32 +60,54 @@ func (p *parser) value(u unit, known ...string) value {
 		v.n, okBad = number(bad)
 		v.of, okOf = number(of)
 		if ok = ok && isRatio && okBad && okOf; !ok {
-			p.fault(t, fmt.Sprintf("%q is not bad calls of judged ones", t.text), "write it like 9/10")
+			p.isNot(t, "bad calls of judged ones", "write it like 9/10")
 		}
 	default:
 		digits, percent := strings.CutSuffix(t.text, "%")
 		n, isNumber := number(digits)
 		v.n, v.percent = n, percent
 		if ok = ok && isNumber; !ok {
-			p.fault(t, fmt.Sprintf("%q is not a number", t.text), "")
+			p.isNot(t, "a number", "")
 		}
 	}
 	return v
 }
 
 // condition reads [OP] VALUE; without an operator it is =.
-func (p *parser) condition(about token, u unit, known ...string) cond {
+func (p *parser) condition(about token, u unit) cond {
 	c := cond{token: about, op: "="}
 	for _, op := range []string{"<=", ">=", "=", "<", ">"} {
-		if u != words && u != ratios || op == "=" {
+		if u != ratios || op == "=" {
 			if p.take(op) {
 				c.op = op
 				break
 			}
 		}
 	}
-	c.want = p.value(u, known...)
+	c.want = p.value(u)
 	return c
+}
+
+// is reads [=] WORD; what says what the words are.
+func (p *parser) is(about token, what string, known []string) cond {
+	p.take("=")
+	t := p.next()
+	if t.text != "?" && !slices.Contains(known, t.text) {
+		p.unknown(t, what, slices.Values(known))
+	}
+	return cond{token: about, op: "=", want: value{token: t}}
+}
+
+// String writes the condition as a file would have it.
+func (c cond) String() string {
+	s := c.want.text
+	if c.op != "=" {
+		s = c.op + " " + s
+	}
+	if c.text != c.want.text {
+		s = c.text + " " + s
+	}
+	return s
 }
 
 // check compares and notes a mismatch. was is written as a file would have it.
@@ -122,14 +138,7 @@ func (c cond) note(good bool, was string, found *[]Mismatch) {
 	if good {
 		return
 	}
-	want := c.want.text
-	if c.op != "=" {
-		want = c.op + " " + want
-	}
-	if c.text != c.want.text {
-		want = c.text + " " + want
-	}
-	m := Mismatch{Want: want, Seen: was}
+	m := Mismatch{Want: c.String(), Seen: was}
 	if c.op == "=" && !strings.Contains(was, " ") {
 		m.replace = &c.want.token
 	}
@@ -188,10 +197,10 @@ func (p *parser) item() item {
 	switch t.text {
 	case "open":
 		if p.take("times") {
-			return p.openTimes(t)
+			return p.openTimes()
 		}
 	case "automatic":
-		return state{p.condition(t, words, stateWords()...), true}
+		return state{p.is(t, aState, stateWords()), true}
 	case "refused":
 		if _, isNumber := number(strings.TrimSuffix(after.text, "%")); !isNumber && (after.kind != sign || after.text == ",") && after.text != "?" {
 			return p.refused(t)
@@ -212,7 +221,7 @@ func (p *parser) item() item {
 		}
 		return explain{after}
 	case "got":
-		return got{p.condition(t, words, results...), ""}
+		return got{p.is(t, aResult, results), ""}
 	}
 	if slices.Contains(stateWords(), t.text) {
 		return state{cond{token: t, op: "=", want: value{token: t}}, false}
@@ -223,11 +232,20 @@ func (p *parser) item() item {
 	if slices.Contains(p.names, t.text) && p.take("got") {
 		about := t
 		about.text += " got"
-		return got{p.condition(about, words, results...), t.text}
+		return got{p.is(about, aResult, results), t.text}
+	}
+	if t.text == "not" {
+		p.fault(t, "there is no negation", "expect what must be instead, such as closed or trips 0")
 	}
 	p.unknown(t, "something that can be expected", slices.Values(slices.Concat(taken(), p.names)))
 	return nil
 }
+
+// What words are, for messages.
+const (
+	aState  = "a state"
+	aResult = "what a caller can get"
+)
 
 // taken are the words of expectations, which are no names.
 func taken() []string {
@@ -264,9 +282,9 @@ func (p *parser) refused(t token) item {
 		known = append(known, hyphened(r))
 	}
 	if k := p.peek(); k.kind == eol || k.text == "," {
-		return refused{cond{token: t}}
+		return refused{cond{token: t, op: "=", want: value{token: t}}}
 	}
-	return refused{p.condition(t, words, known...)}
+	return refused{p.is(t, "a reason to refuse", known)}
 }
 
 // keyed is a condition on one of several keys.
@@ -295,7 +313,14 @@ func (p *parser) pairs(t token, known map[string]unit) (all []keyed) {
 		if p.peek().kind != sign {
 			p.want("=")
 		}
-		all = append(all, keyed{key.text, p.condition(key, u, knownWords(key.text)...)})
+		c := cond{}
+		if u == words {
+			what, known := wordsOf(key.text)
+			c = p.is(key, what, known)
+		} else {
+			c = p.condition(key, u)
+		}
+		all = append(all, keyed{key.text, c})
 	}
 	if len(all) == 0 && t.text == "window" {
 		p.unknown(p.peek(), "a part of "+t.text, slices.Values(slices.Sorted(maps.Keys(known))))
@@ -303,18 +328,17 @@ func (p *parser) pairs(t token, known map[string]unit) (all []keyed) {
 	return all
 }
 
-func knownWords(key string) (all []string) {
-	switch key {
-	case "reason":
-		for _, k := range recloser.TransitionKeys() {
-			if r := hyphened(k.Reason); !slices.Contains(all, r) {
-				all = append(all, r)
-			}
-		}
-	case "from", "automatic":
-		return stateWords()
+// wordsOf returns what can follow a key of words.
+func wordsOf(key string) (what string, known []string) {
+	if key != "reason" {
+		return aState, stateWords()
 	}
-	return all
+	for _, k := range recloser.TransitionKeys() {
+		if r := hyphened(k.Reason); !slices.Contains(known, r) {
+			known = append(known, r)
+		}
+	}
+	return "a reason", known
 }
 
 // event reads what the latest event to a state says.
@@ -325,18 +349,4 @@ func (p *parser) event(t token) item {
 		e.at = &c
 	}
 	return e
-}
-
-func (p *parser) openTimes(t token) item {
-	o := openTimes{about: t}
-	for p.peek().kind == word {
-		if o.forEver = p.take("..."); o.forEver {
-			break
-		}
-		o.times = append(o.times, time.Duration(p.value(durations).n))
-	}
-	if len(o.times) == 0 {
-		p.fault(p.peek(), "here must be durations", "write them like open times 5s 10s 20s 30s ...")
-	}
-	return o
 }

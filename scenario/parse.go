@@ -57,6 +57,9 @@ func Parse(name string, content []byte) (*Scenario, error) {
 		f.note(1, token{}, "nothing happens in this file", `write lines such as "0ms call -> fail" and "0ms expect closed"`)
 	}
 	f.validate()
+	if len(f.faults) == 0 && !slices.ContainsFunc(f.steps, func(s step) bool { return len(s.expects) > 0 }) {
+		f.note(f.steps[len(f.steps)-1].line, token{}, "nothing is expected in this file, so it tests nothing", "write a line such as expect closed")
+	}
 	if len(f.faults) > 0 {
 		f.faults.sort()
 		return nil, f.faults
@@ -182,13 +185,21 @@ func (p *parser) fault(t token, what, do string) {
 	}
 }
 
+// isNot notes what is something else than what must be there.
+func (p *parser) isNot(t token, what, do string) {
+	switch other := meant[t.text]; {
+	case t.kind == eol:
+		p.fault(t, "here the line lacks "+what, do)
+	case t.kind == sign && other != "":
+		p.fault(t, fmt.Sprintf("%q compares nothing", t.text), fmt.Sprintf("did you mean %q?", other))
+	default:
+		p.fault(t, fmt.Sprintf("%q is not %s", t.text, what), do)
+	}
+}
+
 // unknown notes a word that is none of those known.
 func (p *parser) unknown(t token, what string, known iter.Seq[string]) {
-	if t.kind == eol {
-		p.fault(t, "here the line lacks "+what, suggest.DidYouMean("", known))
-		return
-	}
-	p.fault(t, fmt.Sprintf("%q is not %s", t.text, what), suggest.DidYouMean(t.text, known))
+	p.isNot(t, what, suggest.DidYouMean(t.text, known))
 }
 
 func (p *parser) peek() token {
@@ -249,7 +260,7 @@ func (p *parser) duration() time.Duration {
 	t := p.next()
 	d, ok := duration(t.text)
 	if !ok || d == 0 || t.kind != word {
-		p.fault(t, fmt.Sprintf("%q is not a duration", t.text), "write one like 300ms, 5s or 1h30m, at most "+defaults.Short(maxTime))
+		p.isNot(t, "a duration", "write one like 300ms, 5s or 1h30m, at most "+defaults.Short(maxTime))
 	}
 	return d
 }
@@ -278,6 +289,11 @@ func (p *parser) settingsLine() {
 		}
 		if !p.failed {
 			p.written[key.text] = place{p.line, value}
+			continue
+		}
+		p.failed = false // what is wrong with one says nothing of the next
+		for p.peek().kind != eol && (p.peek().kind != word || p.tokens[1].text != "=") {
+			p.next()
 		}
 	}
 }

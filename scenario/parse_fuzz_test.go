@@ -15,7 +15,7 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(content))
 	}
 	f.Add([]byte("settings retry=3 timeout=1s\n0s every 1us: call -> 1% panic, 99% goexit; upload 1s then ok in 1s then 1s\n1ms expect window bad=?"))
-	f.Add([]byte("0s 1000000 times: 1000000 times: 1000000 at once: call deaf once giving up after 1ns with deadline 1ns -> cancel"))
+	f.Add([]byte("0s 1000000 times: 1000000 times: 1000000 at once: call deaf once giving up after 1ns with deadline 1ns -> cancel\n1h expect open times ? 5s ..."))
 	f.Add([]byte("\ufeff+0s wall clock -1ns # \"\n \"\n +1s\n 0s\r\n\t5 % ; , = <= ->"))
 	f.Fuzz(func(t *testing.T, content []byte) {
 		s, err := Parse("x", content)

@@ -10,6 +10,7 @@ func TestFaults(t *testing.T) {
 	for _, c := range []struct{ content, want string }{
 		{"", `1:1: nothing happens in this file; write lines such as "0ms call -> fail"`},
 		{"# only words\n", "1:1: nothing happens"},
+		{"0s call -> ok\n1s check\n# over", "2:1: nothing is expected in this file, so it tests nothing; write a line such as expect closed"},
 		{"0s cal -> ok", `1:4: "cal" is not something that can happen; did you mean "call"?`},
 		{"call -> ok", `1:1: a line begins with a time, not with "call"; write it like 100ms call -> ok`},
 		{"  call -> ok", "1:3: there is no line with a time before this one"},
@@ -22,6 +23,9 @@ func TestFaults(t *testing.T) {
 		{"0s call ->", "1:11: here the line lacks an outcome; known are "},
 		{"0s call ok", `1:11: here must be "->"`},
 		{"0s call -> ok in 5", `1:18: "5" is not a duration; write one like 300ms`},
+		{"0s call -> ok in", "1:17: here the line lacks a duration"},
+		{"0s call -> throttled", "1:21: throttled needs a time; write it like throttled 30s"},
+		{"0s call -> wait in 5s", "1:17: wait needs a time; write it like wait 30s"},
 		{"0s call -> ok in 0s", `1:18: "0s" is not a duration`},
 		{"0s call -> ok ok", `1:15: "ok" is too much here`},
 		{"0s call -> hang in 5s", "1:12: a call that hangs has no end; write the outcome that it has, such as fail in 30s"},
@@ -39,13 +43,23 @@ func TestFaults(t *testing.T) {
 		{"0s call t1 -> hang\n   end t1 -> ok in 5s", "2:4: a call that is ended ends now"},
 		{"0s expect opne", `1:11: "opne" is not something that can be expected; did you mean "open"?`},
 		{"0s expect open,", "1:16: here the line lacks something that can be expected"},
-		{"0s expect got rejected", `1:15: "rejected" is not one of those that there are`},
-		{"0s expect refused opn", `1:19: "opn" is not one of those that there are; did you mean "open"?`},
+		{"0s expect got rejected", `1:15: "rejected" is not what a caller can get; known are budget`},
+		{"0s expect got oky", `1:15: "oky" is not what a caller can get; did you mean "ok"?`},
+		{"0s expect automatic opne", `1:21: "opne" is not a state; did you mean "open"?`},
+		{"0s expect not open", "1:11: there is no negation; expect what must be instead"},
+		{"0s expect reach 5", `1:11: "reach" is not something that can be expected; did you mean "reached"?`},
+		{"0s expect xyz", `1:11: "xyz" is not something that can be expected; known are attempts, automatic, bad, calls, closed, event, events, explain, failed, good, got, half-open, held-closed, ignored, in_flight, isolated, late, most, open, overdue, passes, ramp, reached, refused, retry, running, slow, step, succeeded, trial, trials, trips, window`},
+		{"0s expect refused opn", `1:19: "opn" is not a reason to refuse; did you mean "open"?`},
 		{"0s expect reached <= many", `1:22: "many" is not a number`},
+		{"0s expect trips", "1:16: here the line lacks a number"},
+		{"0s expect trips => 3", `1:17: "=>" compares nothing; did you mean ">="?`},
+		{"0s expect refused ≤3", `1:19: "≤" compares nothing; did you mean "<="?`},
+		{"0s expect got == ok", `1:15: "==" compares nothing; did you mean "="?`},
+		{"0s isolate 10s", `1:12: "10s" is too much here; for how long is written like isolate for 10s`},
 		{"0s expect window bad=5", `1:22: "5" is not bad calls of judged ones; write it like 9/10`},
 		{"0s expect window", "1:17: here the line lacks a part of window; known are bad, failed, good"},
 		{"0s expect event open reson=run", `1:22: "reson" is not a part of event; did you mean "reason"?`},
-		{"0s expect event open reason=rum", `1:29: "rum" is not one of those that there are; did you mean "run"?`},
+		{"0s expect event open reason=rum", `1:29: "rum" is not a reason; did you mean "run"?`},
 		{"0s expect explain 9", "1:19: here must be a text in quotes"},
 		{"0s expect explain \"9", "1:19: the text has no end"},
 		{"0s expect open times", "1:21: here must be durations"},
@@ -96,13 +110,30 @@ x.scenario:3:11: "opne" is not something that can be expected; did you mean "ope
 	}
 }
 
+// One thing that is wrong does not hide the next, where they have nothing to do
+// with each other, and is not taken for right further down.
+func TestFaultsAfterOthers(t *testing.T) {
+	for content, want := range map[string]string{
+		"settings slowcall=2s jiter=off failure_rate=50 consecutive 5 trials=2\n0s expect closed": `x.scenario:1:10: "slowcall" is not a setting; did you mean "slow_call"?
+x.scenario:1:22: "jiter" is not a setting; did you mean "jitter"?
+x.scenario:1:45: failure_rate 50 must be from 0.01 to 1, or off
+x.scenario:1:60: here must be "="`,
+		"0s call - > ok\n   end t1 -> ok": `x.scenario:1:9: "-" cannot be the name of a call; use letters and digits that are no word of expectations, such as t1
+x.scenario:2:8: "t1" is not the name of a call made before; there are none`,
+	} {
+		if _, err := Parse("x.scenario", []byte(content)); err == nil || err.Error() != want {
+			t.Errorf("%s\ngives\n%v\nwant\n%s", content, err, want)
+		}
+	}
+}
+
 func TestWaysToWrite(t *testing.T) {
 	for _, content := range []string{
-		"\ufeff0s check\r\n1s check\r\n",
-		"settings consecutive=1\n   jitter=off # goes on\n\n   trials=1\n0s check",
+		"\ufeff0s check\r\n1s check\r\n   expect closed\r\n",
+		"settings consecutive=1\n   jitter=off # goes on\n\n   trials=1\n0s expect closed",
 		"0s call->ok\n  expect good>=1,bad<1 , 1 call",
-		"0 check",
-		"0s call a->ok;fail;ok",
+		"0 expect closed",
+		"0s call a->ok;fail;ok\n expect closed",
 	} {
 		mustParse(t, content)
 	}

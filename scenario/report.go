@@ -19,14 +19,15 @@ func (r *Result) Name() string {
 }
 
 // WriteText writes results for people: a line for each scenario, below it each
-// line that is not as expected, and a summary.
+// line that is not as expected, and a summary. Why a scenario was not played is
+// not told, only that it was not.
 func WriteText(w io.Writer, results []*Result) error {
 	var b strings.Builder
 	width := 0
 	for _, r := range results {
 		width = max(width, len(r.Name()))
 	}
-	good, expectations := 0, 0
+	good, unplayed, expectations := 0, 0, 0
 	var virtual time.Duration
 	for _, r := range results {
 		mark := "ok  "
@@ -34,6 +35,11 @@ func WriteText(w io.Writer, results []*Result) error {
 			good++
 		} else {
 			mark = "FAIL"
+		}
+		if r.Err != nil {
+			unplayed++
+			fmt.Fprintf(&b, "%s  %-*s  (not played)\n", mark, width, r.Name())
+			continue
 		}
 		expectations += r.Expectations
 		virtual += r.Virtual
@@ -46,7 +52,11 @@ func WriteText(w io.Writer, results []*Result) error {
 		}
 	}
 	if len(results) > 1 || good < len(results) {
-		fmt.Fprintf(&b, "%d of %s good: %s, %s of virtual time\n", good, counted(len(results), "scenario"), counted(expectations, "expectation"), rounded(virtual))
+		fmt.Fprintf(&b, "%d of %s good", good, counted(len(results), "scenario"))
+		if unplayed > 0 {
+			fmt.Fprintf(&b, ", %d not played", unplayed)
+		}
+		fmt.Fprintf(&b, ": %s, %s of virtual time\n", counted(expectations, "expectation"), rounded(virtual))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -88,6 +98,7 @@ type jsonScenario struct {
 	File           string        `json:"file"`
 	Name           string        `json:"name"`
 	Good           bool          `json:"good"`
+	Error          string        `json:"error,omitempty"`
 	Expectations   int           `json:"expectations"`
 	Calls          int           `json:"calls"`
 	VirtualSeconds float64       `json:"virtual_seconds"`
@@ -108,7 +119,7 @@ type jsonMismatch struct {
 }
 
 // WriteJSON writes results as one object. The same results are written the same
-// way each time.
+// way each time. A scenario that was not played has failed, with an error.
 func WriteJSON(w io.Writer, results []*Result) error {
 	report := jsonReport{Scenarios: []jsonScenario{}}
 	for _, r := range results {
@@ -120,6 +131,9 @@ func WriteJSON(w io.Writer, results []*Result) error {
 			report.Good++
 		} else {
 			report.Failed++
+		}
+		if r.Err != nil {
+			s.Error = r.Err.Error()
 		}
 		for _, f := range r.Failures {
 			j := jsonFailure{Line: f.Line, AtSeconds: f.At.Seconds(), Text: f.Text, Explain: f.Explain}
@@ -152,6 +166,7 @@ type junitCase struct {
 	File    string        `xml:"file,attr"`
 	Time    float64       `xml:"time,attr"`
 	Failure *junitFailure `xml:"failure"`
+	Error   *junitFailure `xml:"error"`
 }
 
 type junitFailure struct {
@@ -160,13 +175,20 @@ type junitFailure struct {
 }
 
 // WriteJUnit writes results as JUnit XML, which most systems of continuous
-// integration read. Times are those that the run took.
+// integration read. Times are those that the run took. A scenario that was not
+// played is an error, not a failure.
 func WriteJUnit(w io.Writer, results []*Result) error {
 	suite := junitSuite{Name: "recloser test", Tests: len(results)}
 	for _, r := range results {
 		c := junitCase{Class: filepath.ToSlash(filepath.Dir(r.File)), Name: r.Name(), File: filepath.ToSlash(r.File), Time: seconds(r.Took)}
 		suite.Time += c.Time
-		if !r.Good() {
+		switch {
+		case r.Err != nil:
+			suite.Errors++
+			text := r.Err.Error()
+			message, _, _ := strings.Cut(text, "\n")
+			c.Error = &junitFailure{Message: message, Text: text}
+		case !r.Good():
 			suite.Failures++
 			first := r.Failures[0]
 			c.Failure = &junitFailure{

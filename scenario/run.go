@@ -24,15 +24,16 @@ const (
 // Result is what came of a scenario.
 type Result struct {
 	File         string
-	Expectations int // that were looked at
+	Err          error // why it was not played: of Parse or Run, say. Then the rest is empty
+	Expectations int   // that were looked at
 	Failures     []Failure
 	Virtual      time.Duration // how much time passed
 	Calls        int           // how many were made
 	Took         time.Duration // how long it took
 }
 
-// Good reports whether everything was as expected.
-func (r *Result) Good() bool { return len(r.Failures) == 0 }
+// Good reports whether it was played and everything was as expected.
+func (r *Result) Good() bool { return r.Err == nil && len(r.Failures) == 0 }
 
 // Failure is a line of which something was not as expected.
 type Failure struct {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/recloser-go/recloser"
 	"github.com/recloser-go/recloser/internal/defaults"
@@ -50,8 +49,8 @@ func (c refused) check(r *run, found *[]Mismatch) {
 	refusal, trial := r.probe()
 	switch {
 	case refusal == nil:
-		*found = append(*found, Mismatch{Want: strings.TrimSpace("refused " + c.want.text), Seen: letThrough(trial)})
-	case c.op != "":
+		*found = append(*found, Mismatch{Want: c.String(), Seen: letThrough(trial)})
+	case c.want.token != c.token:
 		c.checkWord(hyphened(refusal.Reason), found)
 	}
 }
@@ -74,7 +73,7 @@ type retryAfter struct{ cond }
 func (c retryAfter) check(r *run, found *[]Mismatch) {
 	refusal, trial := r.probe()
 	if refusal == nil {
-		*found = append(*found, Mismatch{Want: "retry after " + c.want.text, Seen: letThrough(trial)})
+		*found = append(*found, Mismatch{Want: c.String(), Seen: letThrough(trial)})
 		return
 	}
 	left := refusal.RetryAfter()
@@ -95,7 +94,7 @@ func (c counter) check(r *run, found *[]Mismatch) {
 	}
 	calls := counters["calls"](r)
 	if calls == 0 {
-		*found = append(*found, Mismatch{Want: c.text + " " + c.want.text, Seen: "no calls"})
+		*found = append(*found, Mismatch{Want: c.String(), Seen: "no calls"})
 		return
 	}
 	was := strconv.FormatFloat(100*n/calls, 'g', 4, 64)
@@ -178,31 +177,6 @@ func (e explain) check(r *run, found *[]Mismatch) {
 	}
 }
 
-// openTimes compares how long the breaker was open each time.
-type openTimes struct {
-	about   token
-	times   []time.Duration
-	forEver bool // the last one repeats
-}
-
-func (o openTimes) check(r *run, found *[]Mismatch) {
-	var was, want []string
-	for _, t := range r.sinceMark() {
-		if t.To == recloser.Open {
-			was = append(was, defaults.Short(t.OpenFor))
-		}
-	}
-	for _, d := range o.times {
-		want = append(want, defaults.Short(d))
-	}
-	for o.forEver && len(want) < len(was) {
-		want = append(want, want[len(want)-1])
-	}
-	if len(was) < len(want) || strings.Join(was, " ") != strings.Join(want, " ") {
-		*found = append(*found, Mismatch{Want: "open times " + strings.Join(want, " "), Seen: strings.Join(was, " ")})
-	}
-}
-
 // got compares what became of a call for its caller: of the last one, or of one
 // that has a name.
 type got struct {
@@ -217,7 +191,7 @@ func (g got) check(r *run, found *[]Mismatch) {
 	}
 	switch {
 	case c == nil:
-		*found = append(*found, Mismatch{Want: g.text + " " + g.want.text, Seen: "no call"})
+		*found = append(*found, Mismatch{Want: g.String(), Seen: "no call"})
 	case c.result == "":
 		g.checkWord("nothing", found)
 	default:

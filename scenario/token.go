@@ -13,7 +13,7 @@ const (
 	eol    kind = iota // the end of the line
 	word               // letters, digits and whatever else is none of the below
 	quoted             // in double quotes
-	sign               // -> : , ; = < > <= >=
+	sign               // one of signs
 )
 
 // token is a piece of a line.
@@ -24,7 +24,10 @@ type token struct {
 }
 
 // longer signs first
-var signs = []string{"->", "<=", ">=", "<", ">", "=", ":", ",", ";"}
+var signs = []string{"->", "<=", ">=", "=>", "=<", "==", "≤", "≥", "<", ">", "=", ":", ",", ";"}
+
+// meant are the signs to write for those that only look like one.
+var meant = map[string]string{"=>": ">=", "=<": "<=", "==": "=", "≤": "<=", "≥": ">="}
 
 // lex cuts a line into tokens, up to its comment. The last one is of kind eol;
 // ok is false if a quote is not closed, which is then where that one is.

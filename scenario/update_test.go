@@ -16,6 +16,12 @@ func TestUpdate(t *testing.T) {
 		},
 		{"no end of the last line, and another beginning", "\ufeff0s expect open\r\n1s expect open", "\ufeff0s expect closed\r\n1s expect closed"},
 		{"conditions stay", "0s expect calls >= 5, explain \"x\", refused, trial\n", "0s expect calls >= 5, explain \"x\", refused, trial\n"},
+		{
+			"open times, and with those that go on",
+			"settings jitter=off\n0s  trip for 2s\n2s  call -> fail\n7s  call -> fail\n12s trip for 5s\n    expect open times ?   # all\n    expect open times 1s 2s, calls 7, open times 2s ?\n    expect open times 1s ...\n    expect open times 9s 9s 9s 9s 9s 9s 9s ... # so on\n    expect open times 2s ...\n",
+			"",
+		},
+		{"of none there is nothing to write", "0s expect open times ?\n", "0s expect open times ?\n"},
 		{"of a call that was let through there is nothing to write", "0s expect retry after 5s, refused open\n", "0s expect retry after 5s, refused open\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -11,10 +11,14 @@ import (
 // longest is how long a word may be to be compared at all.
 const longest = 256
 
+// most is how many words are told.
+const most = 40
+
 // DidYouMean returns `did you mean "timeout"?` for the known word nearest to
-// the one that was written, else the words that are known.
+// the one that was written, or the shortest that begins with it; else the words
+// that are known.
 func DidYouMean(word string, known iter.Seq[string]) string {
-	words := slices.Sorted(known)
+	words := slices.Compact(slices.Sorted(known))
 	best, bestDistance := "", 1+max(1, len(word)/3)
 	if len(word) > longest { // a word that long is none of them, and comparing would take its time
 		bestDistance = 0
@@ -24,13 +28,20 @@ func DidYouMean(word string, known iter.Seq[string]) string {
 			best, bestDistance = k, d
 		}
 	}
+	if best == "" && len(word) > 1 {
+		for _, k := range words {
+			if strings.HasPrefix(strings.ToLower(k), strings.ToLower(word)) && (best == "" || len(k) < len(best)) {
+				best = k
+			}
+		}
+	}
 	switch {
 	case best != "":
 		return fmt.Sprintf("did you mean %q?", best)
 	case len(words) == 0:
 		return "there are none"
-	case len(words) > 20:
-		return fmt.Sprintf("known are %s and %d more", strings.Join(words[:20], ", "), len(words)-20)
+	case len(words) > most:
+		return fmt.Sprintf("known are %s and %d more", strings.Join(words[:most], ", "), len(words)-most)
 	default:
 		return "known are " + strings.Join(words, ", ")
 	}

@@ -1,6 +1,7 @@
 package suggest
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -41,6 +42,23 @@ func TestDidYouMean(t *testing.T) {
 		if got := DidYouMean(c.word, slices.Values(known)); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.word, got, c.want)
 		}
+	}
+	for _, c := range []struct{ word, want string }{
+		{"reach", `did you mean "reached"?`}, // the shortest that goes on so
+		{"Op", `did you mean "open"?`},
+		{"r", "known are open, reached, reached_late"},
+		{"", "known are open, reached, reached_late"},
+	} {
+		if got := DidYouMean(c.word, slices.Values([]string{"reached_late", "reached", "open", "open"})); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.word, got, c.want)
+		}
+	}
+	var many []string
+	for i := range most + 2 {
+		many = append(many, fmt.Sprintf("hotel-%02d", i))
+	}
+	if got := DidYouMean("x", slices.Values(many)); !strings.HasSuffix(got, "hotel-38, hotel-39 and 2 more") {
+		t.Error(got)
 	}
 	if got := DidYouMean("x", slices.Values([]string{})); got != "there are none" {
 		t.Errorf("nothing known: %q", got)

@@ -25,8 +25,11 @@ func testCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "test SCENARIO...",
 		Short: "Play an outage on virtual time and check what the breaker does",
-		Long: `Play scenario files, or all *.scenario of a folder, on virtual time and check what
-the breaker does in them. Their language: docs/SCENARIOS.md.`,
+		Long: `Play scenario files, or all *.scenario in and below a folder, on virtual time and
+check what the breaker does in them. How they are written:
+https://github.com/recloser-go/recloser/blob/main/docs/SCENARIOS.md
+
+Exit code: 0 all are good, 1 one fails, 2 wrong command line, 3 one cannot be played.`,
 		Example: `  recloser test outage.scenario
   recloser test -c recloser.yaml --dependency hotel-3 scenarios/
   recloser test -o junit scenarios/ > report.xml`,
@@ -83,20 +86,17 @@ func (t testRun) run(ctx context.Context, args []string, stdout, stderr io.Write
 	wrong, failed := false, false
 	for _, file := range files {
 		result, err := t.one(ctx, file, settings, stderr)
-		var faults scenario.Faults
 		switch {
-		case errors.As(err, &faults):
-			wrong = true
-			fmt.Fprintln(stderr, faults.Detail())
 		case errors.Is(err, context.Canceled):
 			fmt.Fprintf(stderr, "Stopped while it played %s.\n", file)
 			return exit{code: exitFailed}
-		case err != nil:
-			return err
-		default:
-			failed = failed || !result.Good()
-			results = append(results, result)
+		case err != nil: // the others are played all the same, and the report is of all
+			wrong = true
+			result = &scenario.Result{File: file, Err: err}
+			fmt.Fprintln(stderr, detail(err))
 		}
+		failed = failed || !result.Good()
+		results = append(results, result)
 	}
 	if err := write(stdout, results); err != nil {
 		return err
@@ -108,6 +108,15 @@ func (t testRun) run(ctx context.Context, args []string, stdout, stderr io.Write
 		return exit{code: exitFailed}
 	}
 	return nil
+}
+
+// detail writes an error for people, faults with the lines they are in.
+func detail(err error) string {
+	var faults scenario.Faults
+	if errors.As(err, &faults) {
+		return faults.Detail()
+	}
+	return inWords(err)
 }
 
 // one plays a file, and again once it is updated.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"encoding/xml"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -45,6 +46,10 @@ func TestTestCommandLine(t *testing.T) {
 	loads := writeScenario(t, dir, "loads", download)
 	writeScenario(t, inside, "one", goodScenario)
 	writeScenario(t, filepath.Join(inside, "b"), "two", goodScenario)
+	gone := filepath.Join(t.TempDir(), "gone.scenario")
+	if err := os.Symlink(dir+"/nowhere", gone); err != nil {
+		t.Fatal(err)
+	}
 	cfg, single := writeConfig(t, hotels), writeConfig(t, "dependencies: { a: { url: http://a.example } }\nroutes: [ { path: /*, dependency: a } ]\n")
 	for _, c := range []struct {
 		name           string
@@ -56,8 +61,9 @@ func TestTestCommandLine(t *testing.T) {
 		{"fails", []string{good, fails}, exitFailed, "1 of 2 scenarios good", ""},
 		{"the line is shown", []string{fails}, exitFailed, fails + ":3, at 0s\n      expect closed, 7 events   # not so\n  want     closed\n  seen     open\n  want     events 7\n  seen     1\n  breaker  open (cut off): 1 bad", ""},
 		{"the next ones run", []string{fails}, exitFailed, "want     retry after ?\n  seen     4s\n", ""},
-		{"not a scenario", []string{wrong}, exitBadConfig, "", wrong + `:1:10: "consecutve" is not a setting; did you mean "consecutive"?` + "\n    settings consecutve=1\n             ^\n" + wrong + `:2:6: "cal" is not something that can happen; did you mean "call"?`},
-		{"goes on", []string{wrong, good}, exitBadConfig, "ok    good", "did you mean"},
+		{"not a scenario", []string{wrong}, exitBadConfig, "0 of 1 scenario good, 1 not played: ", wrong + `:1:10: "consecutve" is not a setting; did you mean "consecutive"?` + "\n    settings consecutve=1\n             ^\n" + wrong + `:2:6: "cal" is not something that can happen; did you mean "call"?`},
+		{"goes on", []string{wrong, good}, exitBadConfig, "FAIL  wrong  (not played)\nok    good ", "did you mean"},
+		{"cannot be read", []string{gone, good}, exitBadConfig, "1 of 2 scenarios good, 1 not played: 2 expectations", "recloser: the scenario cannot be read: open " + gone},
 		{"a folder", []string{inside}, exitGood, "2 of 2 scenarios good", ""},
 		{"a folder as go names it", []string{inside + "/..."}, exitGood, "2 of 2 scenarios good", ""},
 		{"nothing", nil, exitUsage, "", "recloser: name at least one scenario file, or a folder of them\nTry recloser test --help.\n"},
@@ -91,10 +97,10 @@ func TestTestCommandLine(t *testing.T) {
 
 func TestTestOutputsAreRead(t *testing.T) {
 	dir := t.TempDir()
-	files := []string{writeScenario(t, dir, "good", goodScenario), writeScenario(t, dir, "fails", failing)}
+	files := []string{writeScenario(t, dir, "good", goodScenario), writeScenario(t, dir, "fails", failing), writeScenario(t, dir, "wrong", misspelt)}
 	output := func(format string) []byte {
 		var stdout bytes.Buffer
-		if code := execute(t.Context(), append([]string{"test", "-o", format}, files...), &stdout, os.Stderr, unkept); code != exitFailed {
+		if code := execute(t.Context(), append([]string{"test", "-o", format}, files...), &stdout, io.Discard, unkept); code != exitBadConfig {
 			t.Errorf("%s: exit code %d", format, code)
 		}
 		return stdout.Bytes()
@@ -103,13 +109,16 @@ func TestTestOutputsAreRead(t *testing.T) {
 		Good, Failed int
 		Scenarios    []struct {
 			Name     string
+			Good     bool
+			Error    string
 			Failures []struct {
 				Line       int
 				Mismatches []struct{ Want, Seen string }
 			}
 		}
 	}
-	if err := json.Unmarshal(output("json"), &report); err != nil || report.Good != 1 || report.Failed != 1 ||
+	if err := json.Unmarshal(output("json"), &report); err != nil || report.Good != 1 || report.Failed != 2 ||
+		report.Scenarios[1].Error != "" || report.Scenarios[2].Good || !strings.Contains(report.Scenarios[2].Error, "wrong.scenario:2:6: ") ||
 		report.Scenarios[1].Failures[0].Line != 3 || report.Scenarios[1].Failures[0].Mismatches[1].Seen != "1" {
 		t.Errorf("%v: %+v", err, report)
 	}
@@ -119,13 +128,16 @@ func TestTestOutputsAreRead(t *testing.T) {
 	var suite struct {
 		Tests    int `xml:"tests,attr"`
 		Failures int `xml:"failures,attr"`
+		Errors   int `xml:"errors,attr"`
 		Cases    []struct {
 			Name    string  `xml:"name,attr"`
 			Failure *string `xml:"failure"`
+			Error   *string `xml:"error"`
 		} `xml:"testcase"`
 	}
-	if err := xml.Unmarshal(output("junit"), &suite); err != nil || suite.Tests != 2 || suite.Failures != 1 ||
-		suite.Cases[0].Failure != nil || !strings.Contains(*suite.Cases[1].Failure, "want     closed") {
+	if err := xml.Unmarshal(output("junit"), &suite); err != nil || suite.Tests != 3 || suite.Failures != 1 || suite.Errors != 1 ||
+		suite.Cases[0].Failure != nil || suite.Cases[1].Error != nil || suite.Cases[2].Failure != nil ||
+		suite.Cases[2].Error == nil || !strings.Contains(*suite.Cases[2].Error, "wrong.scenario:2:6: ") || !strings.Contains(*suite.Cases[1].Failure, "want     closed") {
 		t.Errorf("%v: %+v", err, suite)
 	}
 }
@@ -154,6 +166,11 @@ func TestTestHelpIsShort(t *testing.T) {
 	}
 	if n := len(regexp.MustCompile(`(?m)^  recloser test`).FindAllString(stdout.String(), -1)); n < 3 {
 		t.Errorf("%d examples", n)
+	}
+	for _, part := range []string{"https://github.com/recloser-go/recloser/blob/main/docs/SCENARIOS.md\n", "\nExit code: 0 "} {
+		if !strings.Contains(stdout.String(), part) { // who has the binary alone has no docs folder
+			t.Errorf("no %q in\n%s", part, stdout.String())
+		}
 	}
 }
 
