@@ -81,7 +81,7 @@ func newBreaker(name string, r *rules) *Breaker {
 // is fn's own, or an *OpenError if the call was refused or released on a trip,
 // or ctx's error if ctx was done before. fn gets ctx, or one derived from it
 // if Config.CancelOnTrip is set. If fn panics or calls runtime.Goexit, the call
-// failed, and the panic goes on.
+// failed, and the panic goes on. A nil fn is an error, and nothing is counted.
 func (b *Breaker) Do(ctx context.Context, fn func(context.Context) error) error {
 	// A plain call needs no call object; now and ring are written out here, as the
 	// compiler does not inline them. What that is worth: docs/decisions/0003-engine.md.
@@ -96,7 +96,7 @@ func (b *Breaker) Do(ctx context.Context, fn func(context.Context) error) error 
 	if rs := p.rings.Load(); rs != nil {
 		r = rs.pick()
 	}
-	if start >= p.short.Load() || ctx.Err() != nil || !r.tryEnter(start) {
+	if start >= p.short.Load() || fn == nil || ctx.Err() != nil || !r.tryEnter(start) {
 		if start < -p.short.Load() && ctx.Err() == nil {
 			p.refused.Add(1)
 			return p.refusal
@@ -128,10 +128,15 @@ func (b *Breaker) Do(ctx context.Context, fn func(context.Context) error) error 
 	return err
 }
 
+var errNoFunction = errors.New("recloser: Do was given no function to call")
+
 // do makes a call that is not plain: a trial, one in the slow start, one that a
 // trip releases, or the first after something was due.
 func (b *Breaker) do(ctx context.Context, start int64, fn func(context.Context) error) error {
-	b.look(start)
+	if fn == nil {
+		return errNoFunction
+	}
+	b.addRings()
 	c := &call{}
 	if err := b.admit(ctx, start, c); err != nil {
 		return err
@@ -172,6 +177,9 @@ func (b *Breaker) do(ctx context.Context, start int64, fn func(context.Context) 
 // Do is Breaker.Do for a function that returns a value.
 func Do[T any](ctx context.Context, b *Breaker, fn func(context.Context) (T, error)) (T, error) {
 	var value T
+	if fn == nil {
+		return value, errNoFunction
+	}
 	err := b.Do(ctx, func(ctx context.Context) (err error) {
 		value, err = fn(ctx)
 		return err

@@ -29,9 +29,11 @@ type Clock struct {
 const (
 	askReader = 1 // the lowest bit of Clock.word
 
-	// Nobody who lets a coarse clock wait for longer than that ages a call by
-	// more: it was this process that stood still.
+	// A step of a coarse clock is no longer than mostTicks or mostStep: beyond
+	// that it was this process that stood still. A busy process lets a goroutine
+	// wait for some time slices of 10 ms; that must not slow the clock down.
 	mostTicks = 8
+	mostStep  = 100 * time.Millisecond
 	// A clock that nobody has read for that long goes to sleep.
 	idleTime = time.Second
 )
@@ -40,8 +42,8 @@ const (
 // ms suit most. Many breakers can share it. Reading it costs a tenth of reading
 // the machine's clock, and it makes breakers immune to standstills of their own
 // process: if the clock could not tick for a while (the process was stopped, the
-// machine was overloaded), at most eight ticks pass in it, and running calls are
-// not taken for slow. In return, times are exact to a tick only.
+// machine was suspended), no more than 100 ms or eight ticks pass in it, and running
+// calls are not taken for slow. In return, times are exact to a tick only.
 //
 // It takes one goroutine, which sleeps while nobody reads the clock for a second.
 // Stop ends it.
@@ -91,7 +93,7 @@ func (c *Clock) Now() time.Time { return c.timeAt(c.now()) }
 func (c *Clock) Stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.manual || c.stopped {
+	if c.manual || c.stopped || c.stop == nil {
 		return
 	}
 	c.stopped = true
@@ -126,6 +128,9 @@ const maxStep = time.Duration(never >> 2)
 
 // step lets the time pass that it is since the last step, but no more than most.
 func (c *Clock) step(now time.Time, most time.Duration) {
+	if now.Before(c.at) {
+		return // read before another step
+	}
 	c.word.Add(int64(min(now.Sub(c.at), most)) << 1)
 	c.at = now
 }
@@ -159,7 +164,7 @@ func (c *Clock) run() {
 func (c *Clock) ticked(now time.Time) (asleep bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.step(now, mostTicks*c.tick)
+	c.step(now, max(mostTicks*c.tick, mostStep))
 	if c.steps++; time.Duration(c.steps)*c.tick < idleTime {
 		return false
 	}
@@ -172,7 +177,7 @@ func (c *Clock) ticked(now time.Time) (asleep bool) {
 func (c *Clock) end(now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	most := mostTicks * c.tick
+	most := max(mostTicks*c.tick, mostStep)
 	if c.asleep {
 		most = maxStep
 	}

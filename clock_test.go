@@ -164,3 +164,56 @@ func TestBreakersOnACoarseClock(t *testing.T) {
 		s.mustBe(HalfOpen)
 	})
 }
+
+// The end of an override is a time of day: a standstill of the process, which a
+// coarse clock does not count, does not put it off.
+func TestOverrideEndsInTimeAfterAStandstill(t *testing.T) {
+	for name, put := range map[string]func(b *Breaker, until time.Time) error{
+		"isolated": func(b *Breaker, until time.Time) error { return b.Isolate("ana", "works", until) },
+		"held":     func(b *Breaker, until time.Time) error { return b.HoldClosed("ana", "works", until) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := strict()
+			cfg.Clock = stepped(2 * time.Millisecond)
+			b, err := New(cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cfg.Clock.ticked(epoch)
+			if err := put(b, epoch.Add(time.Hour)); err != nil {
+				t.Fatal(err)
+			}
+			now := epoch.Add(59 * time.Minute) // it stood still that long
+			for end := now.Add(time.Minute + 2*time.Second); now.Before(end); now = now.Add(10 * time.Millisecond) {
+				cfg.Clock.ticked(now)
+				b.Check()
+			}
+			if s := b.Stats(); s.Override != nil {
+				t.Errorf("at %s still %s until %s", s.At, s.State, s.Until)
+			}
+		})
+	}
+}
+
+func TestClockThatIsNoneOrTooCoarse(t *testing.T) {
+	for name, cfg := range map[string]Config{
+		"never started":            {Clock: &Clock{}},
+		"as coarse as the limit":   {Clock: stepped(100 * time.Millisecond), SlowCall: 100 * time.Millisecond},
+		"a third of the slow call": {Clock: stepped(100 * time.Millisecond), SlowCall: 300 * time.Millisecond},
+	} {
+		if _, err := New(cfg); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	(&Clock{}).Stop() // does nothing
+}
+
+func TestClockDoesNotRunBack(t *testing.T) {
+	c := stepped(time.Millisecond)
+	c.step(epoch.Add(time.Second), maxStep)
+	was := c.now()
+	c.ticked(epoch.Add(500 * time.Millisecond)) // read before the lock was there
+	if c.now() < was {
+		t.Errorf("back by %s", time.Duration(was-c.now()))
+	}
+}

@@ -138,6 +138,10 @@ func (c Config) Validate() error {
 	check(d.Consecutive <= 1000, "Consecutive", c.Consecutive, "must be from 1 to 1000, or off")
 	between("Spread", c.Spread, time.Millisecond, time.Minute, true)
 	between("SlowCall", c.SlowCall, time.Millisecond, time.Hour, true)
+	if c.Clock != nil && !c.Clock.manual {
+		check(c.Clock.tick > 0, "Clock", "zero", "must come from StartClock or NewManualClock")
+		check(d.SlowCall < 0 || d.SlowCall >= 4*c.Clock.tick, "SlowCall", c.SlowCall, "must be at least four ticks of the Clock")
+	}
 	between("OpenFor", c.OpenFor, time.Millisecond, maxOpenLimit, false)
 	between("MaxOpenFor", c.MaxOpenFor, time.Millisecond, maxOpenLimit, false)
 	check(d.MaxOpenFor < 0 || d.MaxOpenFor >= d.OpenFor, "MaxOpenFor", c.MaxOpenFor, fmt.Sprintf("must be at least OpenFor (%s)", defaults.Short(d.OpenFor)))

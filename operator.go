@@ -13,6 +13,24 @@ type override struct {
 	end          time.Time // until, as it was given
 }
 
+// endOf returns when an override ends, as seen at now: a coarse clock may have
+// lost time since it was set, and its end is a time of day.
+func (b *Breaker) endOf(o *override, now int64) int64 {
+	if b.reviewOf(o, now) == never {
+		return o.until
+	}
+	return min(o.until, b.clockAt(o.end, now))
+}
+
+func (b *Breaker) reviewOf(o *override, now int64) int64 {
+	if b.clock == nil || b.clock.manual || o.end.IsZero() {
+		return never
+	}
+	return now + int64(time.Second)
+}
+
+func (b *Breaker) review(*period, int64, int64) {}
+
 // ErrIsolated is what TripFor returns for an isolated breaker.
 var ErrIsolated = errors.New("recloser: isolated by an operator; release it first")
 
@@ -67,7 +85,7 @@ func (b *Breaker) show(to State, at int64, t Transition) {
 	p := b.cur.Load()
 	t.To, t.Automatic = to, p.state
 	if to == Open {
-		t.OpenFor, t.Step, t.Cause = time.Duration(p.until-p.since), b.step, b.cause
+		t.OpenFor, t.Step, t.Cause = b.openFor, b.step, b.cause
 	}
 	b.emit(at, t)
 }

@@ -251,21 +251,22 @@ func (b *Breaker) next(p *period, now int64) (at int64, act action) {
 		}
 	}
 	if o := b.hold.Load(); o != nil {
-		sooner(o.until, (*Breaker).endHold)
+		sooner(b.endOf(o, now), (*Breaker).endHold)
+		sooner(b.reviewOf(o, now), (*Breaker).review)
 	}
 	switch p.state {
 	case Open:
 		sooner(p.until, (*Breaker).endOpen)
 	case Isolated:
-		sooner(p.until, (*Breaker).endIsolation)
+		sooner(b.endOf(p.override, now), (*Breaker).endIsolation)
+		sooner(b.reviewOf(p.override, now), (*Breaker).review)
 	case HalfOpen:
 		sooner(p.nextLease(), (*Breaker).endLease)
 	case Closed:
-		b.addRings(p)
 		sooner(p.nextExpiry(now), (*Breaker).expire)
 		sooner(p.nextVerdict(b.rules), (*Breaker).applyDue)
-		if p.ramp.Load() != nil {
-			sooner(p.since+int64(b.cfg.Ramp), (*Breaker).endRamp)
+		if r := p.ramp.Load(); r != nil {
+			sooner(max(p.since+int64(b.cfg.Ramp), r.notBefore), (*Breaker).endRamp)
 		}
 		if at > now { // the slice that begins now is not for what was due before
 			sooner(p.window.rollAt, (*Breaker).rollWindow)
@@ -313,5 +314,5 @@ func (b *Breaker) clockAt(t time.Time, now int64) int64 {
 	if int64(left) > never-now {
 		return never
 	}
-	return now + int64(left)
+	return now + max(int64(left), -never/2)
 }

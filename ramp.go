@@ -12,21 +12,26 @@ type ramp struct {
 	second      int64 // start of the running second
 	secondLimit int   // limit at its start
 	slowAfter   int64 // a good call slower than that lowers the limit
+	notBefore   int64 // it does not end
 }
 
 func newRamp(b *Breaker, at int64) *ramp {
+	// refused: the first doubling has none before it, and must not end the slow start.
+	return &ramp{limit: b.cfg.Trials, doubled: b.cfg.Trials, refused: true, second: at, secondLimit: b.cfg.Trials, slowAfter: b.rampSlowAfter()}
+}
+
+func (b *Breaker) rampSlowAfter() int64 {
 	slowAfter := int64(time.Second / 2)
 	if b.slow > 0 {
 		slowAfter = b.slow / 4
 	}
-	// refused: the first doubling has none before it, and must not end the slow start.
-	return &ramp{limit: b.cfg.Trials, doubled: b.cfg.Trials, refused: true, second: at, secondLimit: b.cfg.Trials, slowAfter: max(slowAfter, 2*b.slowestTrial)}
+	return max(slowAfter, 2*b.slowestTrial)
 }
 
 // takeRamped lets a call in as long as the limit allows it, and nobody while a
 // run is long enough to trip: only the calls on the way can still break it.
 func (b *Breaker) takeRamped(p *period, r *ramp, now int64, c *call) bool {
-	if r.condemned(b, p) || b.onTheWay(p) >= int64(r.limit) {
+	if n := b.onTheWay(p); n >= int64(r.limit) || n > 0 && r.condemned(b, p) {
 		r.refused = true
 		return false
 	}
@@ -70,8 +75,18 @@ func (r *ramp) good(b *Breaker, now, took int64) (over bool) {
 	return over
 }
 
+// endRamp ends the slow start when its time is up, unless it has not served its
+// purpose: where calls take longer than that, it ends with nothing known.
 func (b *Breaker) endRamp(p *period, at, _ int64) {
-	p.ramp.Store(nil)
-	w := b.sum(p, at)
-	b.setBusy(p, &w)
+	r, w := p.ramp.Load(), b.sum(p, at)
+	switch {
+	case r.condemned(b, p): // the calls on the way had their time to break the run
+		at = max(at, p.ruledAt)
+		b.trip(at, b.stepAfterClosed(p, at), ReasonRun, Transition{Counts: w.counts(p)})
+	case b.goodIn(p) == 0 && w.bad() == 0 && b.onTheWay(p) > 0: // nobody has come back yet
+		r.notBefore = at + max(at-p.since, int64(time.Second))
+	default:
+		p.ramp.Store(nil)
+		b.setBusy(p, &w)
+	}
 }

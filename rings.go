@@ -97,9 +97,14 @@ func (b *Breaker) newRings(p *period, n int) {
 }
 
 // addRings gives each processor a ring of its own if they got into each other's
-// way. The breaker's lock is held.
-func (b *Breaker) addRings(p *period) {
-	if p.fresh() == 1 && p.ring().lost.Load() >= crowded && runtime.GOMAXPROCS(0) > 1 {
+// way. It waits for nobody.
+func (b *Breaker) addRings() {
+	p := b.cur.Load()
+	if p.state != Closed || p.fresh() > 1 || p.ring().lost.Load() < crowded || runtime.GOMAXPROCS(0) == 1 || !b.mu.TryLock() {
+		return
+	}
+	defer b.mu.Unlock()
+	if b.cur.Load() == p && p.fresh() == 1 {
 		b.newRings(p, runtime.GOMAXPROCS(0))
 	}
 }

@@ -26,12 +26,19 @@ type Saved struct {
 
 // Save returns what Restore needs. The window and the statistics are not in it.
 func (b *Breaker) Save() Saved {
-	now := b.now()
+	s, cause := b.save(b.now())
+	if cause != nil {
+		s.Cause = fmt.Sprint(cause) // outside the lock: its Error may use the breaker
+	}
+	return s
+}
+
+func (b *Breaker) save(now int64) (s Saved, cause error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now = b.settle(now)
 	st, p := b.read(now), b.cur.Load()
-	s := Saved{
+	s = Saved{
 		At: st.At, State: st.Automatic, Since: b.timeAt(p.since), OpenFor: st.OpenFor, Step: st.Step, Override: st.Override, Seq: st.Seq,
 	}
 	if p.state == Open {
@@ -40,14 +47,12 @@ func (b *Breaker) Save() Saved {
 	if b.past != nil {
 		s.Trip, s.Longest, s.Leases = b.tripReason, time.Duration(b.longest), b.leases
 		s.Tripped = b.tripped && !b.calm(p, now)
-		if b.cause != nil {
-			s.Cause = fmt.Sprint(b.cause)
-		}
+		cause = b.cause
 	}
 	if longest := p.longest.Load(); longest > 0 {
 		s.Longest = time.Duration(longest)
 	}
-	return s
+	return s, cause
 }
 
 // Restore puts the breaker in the state that Save returned, in this process or
@@ -89,7 +94,7 @@ func (b *Breaker) restore(s Saved, now int64) {
 	var hold *override
 	if o := s.Override; o != nil {
 		put := &override{by: o.By, why: o.Why, since: began(o.Since), until: b.clockAt(o.Until, now), end: o.Until}
-		if whole := o.Until.Sub(o.Since); whole > 0 && put.until > now+int64(whole) && put.until != never {
+		if whole := o.Until.Sub(o.Since); whole > 0 && int64(whole) < never-now && put.until > now+int64(whole) && put.until != never {
 			put.until = now + int64(whole)
 			put.end = b.timeAt(put.until)
 		}
@@ -121,6 +126,8 @@ func (s *Saved) check() error {
 		return fmt.Errorf("recloser: cannot restore the state %s: it must be closed, open or half-open", s.State)
 	case s.State == Open && (s.Until.IsZero() || s.OpenFor <= 0):
 		return errors.New("recloser: cannot restore: open, and no end given (Until, OpenFor)")
+	case s.Seq > 1<<62:
+		return fmt.Errorf("recloser: cannot restore: Seq %d is no number of a transition", s.Seq)
 	case s.Step < 0 || s.Leases < 0 || s.Longest < 0 || s.OpenFor < 0:
 		return errors.New("recloser: cannot restore: Step, Leases, Longest and OpenFor must not be negative")
 	case s.Override != nil && s.Override.State != Isolated && s.Override.State != HeldClosed:

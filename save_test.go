@@ -1,6 +1,7 @@
 package recloser
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -133,4 +134,46 @@ func TestRestoreNonsense(t *testing.T) {
 			s.mustBe(Closed)
 		})
 	}
+}
+
+// curious is an error that looks at the breaker while it is printed.
+type curious struct{ b *Breaker }
+
+func (c curious) Error() string { return c.b.State().String() }
+
+func TestSaveAsksNobodyUnderTheLock(t *testing.T) {
+	s := newSim(t, strict())
+	_ = s.b.Do(t.Context(), func(context.Context) error { return curious{s.b} })
+	mustEqual(t, "cause", s.b.Save().Cause, "open")
+}
+
+func TestRestoreOddTimes(t *testing.T) {
+	t.Run("an override that began at no known time", func(t *testing.T) {
+		s := newSim(t, strict())
+		s.advance(time.Second)
+		if err := s.b.Restore(Saved{Override: &Override{State: Isolated, By: "ana", Until: epoch.Add(time.Hour)}}); err != nil {
+			t.Fatal(err)
+		}
+		s.mustBe(Isolated)
+	})
+	t.Run("open since the year 1", func(t *testing.T) {
+		s := newSim(t, strict())
+		s.advance(time.Second)
+		if err := s.b.Restore(Saved{State: Open, Since: time.Date(1, 1, 2, 0, 0, 0, 0, time.UTC), Until: epoch.AddDate(100, 0, 0), OpenFor: time.Hour}); err != nil {
+			t.Fatal(err)
+		}
+		if st := s.b.Stats(); st.Since.After(st.At) {
+			t.Errorf("open since %s, and now is %s", st.Since, st.At)
+		}
+	})
+	t.Run("held closed over an open time, and released", func(t *testing.T) {
+		s := newSim(t, strict())
+		saved := Saved{State: Open, Since: epoch.Add(-time.Hour), Until: epoch.Add(time.Second), OpenFor: 5 * time.Second, Override: &Override{State: HeldClosed, By: "ana", Since: epoch}}
+		if err := s.b.Restore(saved); err != nil {
+			t.Fatal(err)
+		}
+		s.b.Release("ana", "")
+		all := s.transitions()
+		mustEqual(t, "open for", all[len(all)-1].OpenFor, 5*time.Second)
+	})
 }

@@ -14,7 +14,8 @@ import (
 // A Set holds a breaker for each key, made on first use: one for each host,
 // tenant or shard. It holds no more than SetLimit allows: for a new key it drops a
 // breaker that nobody has asked for lately, and only one that is closed, not set
-// by an operator, has no call running and no step to remember. If it finds none,
+// by an operator, has no call running and no step to remember; one that has seen
+// bad calls lately goes last. If it finds none,
 // new keys share one breaker, named OverflowKey. All methods are safe for
 // concurrent use.
 type Set struct {
@@ -45,6 +46,7 @@ type setListener struct {
 const (
 	kept    = iota
 	wanted  // somebody asked for it since the last search for one to drop
+	spared  // ... nobody, but it has seen bad calls lately: it is dropped the next time
 	dropped // it is not in the set any more
 )
 
@@ -126,7 +128,7 @@ func (s *Set) SetLimit(most int) error {
 // a breaker that was dropped meanwhile is not the one that others get.
 func (s *Set) Get(key string) *Breaker {
 	if b := (*s.index.Load())[key]; b != nil {
-		if b.place.Load() == wanted || b.place.CompareAndSwap(kept, wanted) {
+		if b.place.Load() == wanted || b.place.CompareAndSwap(kept, wanted) || b.place.CompareAndSwap(spared, wanted) {
 			return b
 		}
 	}
@@ -137,6 +139,9 @@ func (s *Set) Get(key string) *Breaker {
 func (s *Set) find(key string) *Breaker {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if key == OverflowKey {
+		return s.shared()
+	}
 	if b := s.breakers[key]; b != nil {
 		b.place.Store(wanted)
 		if s.missed++; s.missed >= len(s.breakers) {
@@ -148,16 +153,21 @@ func (s *Set) find(key string) *Breaker {
 	}
 	for len(s.keys) >= s.limit {
 		if !s.drop() {
-			if s.overflow == nil {
-				s.overflow = s.make(OverflowKey)
-			}
-			return s.overflow
+			return s.shared()
 		}
 	}
 	b := s.make(key)
 	s.breakers[key] = b
 	s.keys = append(s.keys, key)
 	return b
+}
+
+// shared returns the breaker of all keys for which there is no room.
+func (s *Set) shared() *Breaker {
+	if s.overflow == nil {
+		s.overflow = s.make(OverflowKey)
+	}
+	return s.overflow
 }
 
 func (s *Set) make(key string) *Breaker {
@@ -174,11 +184,18 @@ func (s *Set) drop() bool {
 	if time.Since(s.full) < searchPause {
 		return false
 	}
-	for range 2 * len(s.keys) {
+	for range 3 * len(s.keys) {
 		s.hand = (s.hand + 1) % len(s.keys)
 		key := s.keys[s.hand]
 		b := s.breakers[key]
-		if b.place.CompareAndSwap(wanted, kept) || !b.isIdle() || !b.place.CompareAndSwap(kept, dropped) {
+		if b.place.CompareAndSwap(wanted, kept) {
+			continue
+		}
+		idle, troubled := b.isIdle()
+		if !idle || troubled && b.place.CompareAndSwap(kept, spared) {
+			continue
+		}
+		if !b.place.CompareAndSwap(kept, dropped) && !b.place.CompareAndSwap(spared, dropped) {
 			continue
 		}
 		delete(s.breakers, key)
@@ -186,6 +203,7 @@ func (s *Set) drop() bool {
 		s.keys[s.hand] = s.keys[last]
 		s.keys = s.keys[:last]
 		for _, l := range s.listeners {
+			l.stops[b]()
 			delete(l.stops, b)
 		}
 		return true
@@ -194,16 +212,25 @@ func (s *Set) drop() bool {
 	return false
 }
 
-// isIdle reports whether nothing would be lost with the breaker: no call runs, no
-// state and no step has to be remembered.
-func (b *Breaker) isIdle() bool {
+// isIdle reports whether little would be lost with the breaker: no call runs, no
+// state and no step has to be remembered; and whether it has seen bad calls lately,
+// which it would forget.
+func (b *Breaker) isIdle() (idle, troubled bool) {
+	if b.cur.Load().state != Closed { // most that are not idle, without the lock
+		return false, false
+	}
 	now := b.now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now = b.settle(now)
 	p := b.cur.Load()
-	return p.state == Closed && b.hold.Load() == nil && p.ramp.Load() == nil &&
+	idle = p.state == Closed && b.hold.Load() == nil && p.ramp.Load() == nil &&
 		b.adrift.Load() == 0 && p.running() == 0 && (b.past == nil || !b.tripped || b.calm(p, now))
+	if idle && p.trouble != nil {
+		w := b.sum(p, now)
+		troubled = p.run.length > 0 || p.throttled > 0 || w.bad() > 0
+	}
+	return idle, troubled
 }
 
 // Len returns how many breakers there are.

@@ -157,3 +157,36 @@ func TestBreakersAreSmall(t *testing.T) {
 		t.Errorf("%d bytes a breaker", each)
 	}
 }
+
+// Keys of strangers do not make it forget a dependency that is failing.
+func TestSetRemembersARun(t *testing.T) {
+	s := newSmallSet(t, 10)
+	if err := s.Update(Config{Consecutive: 5, OpenFor: time.Hour}, nil); err != nil {
+		t.Fatal(err)
+	}
+	reached := 0
+	for i := range 100 {
+		_ = s.Get("hotel-3").Do(t.Context(), func(context.Context) error { reached++; return errDown })
+		for j := range 10 {
+			_ = s.Get(fmt.Sprint("stranger", i, j)).Do(t.Context(), func(context.Context) error { return nil })
+		}
+	}
+	mustEqual(t, "calls that reached it", reached, 5)
+}
+
+func TestSetDroppedBreakersTellNobody(t *testing.T) {
+	s := newSmallSet(t, 1)
+	defer s.Subscribe(func(e Transition) { t.Errorf("heard %s", e) })()
+	a := s.Get("a")
+	s.Get("b")
+	mustEqual(t, "listeners", len(a.log.subs), 0)
+}
+
+func TestSetKeyOfTheOverflow(t *testing.T) {
+	s := newSmallSet(t, 1)
+	fail(t, s.Get("a"))
+	if s.Get("b") != s.Get(OverflowKey) {
+		t.Error("two breakers have that name")
+	}
+	mustEqual(t, "Len", s.Len(), 2)
+}

@@ -127,7 +127,7 @@ func (b *Breaker) endLease(p *period, at, _ int64) {
 		b.adrift.Add(1)
 		b.goodTrial(p, at, t.answered-t.clock)
 	case t.slowClock:
-		b.cause = slowError{b.cfg.SlowCall}
+		b.cause = slowError{time.Duration(t.deadline - t.clock)}
 		b.badTrial(p, at, Counts{Slow: 1})
 	default:
 		b.cause = leaseError{time.Duration(b.lease())}

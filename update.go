@@ -7,6 +7,7 @@ package recloser
 // CancelOnTrip under which it was admitted. What the window holds is judged by
 // the new limits with the next call that ends.
 func (b *Breaker) Update(cfg Config) error {
+	cfg.Clock = b.clock
 	if err := cfg.Validate(); err != nil {
 		return err
 	}
@@ -31,7 +32,10 @@ func (b *Breaker) update(r *rules) {
 		p.ruledAt = now // what is due by the new rules is due from now on
 		p.window.rollAt = max(now, p.window.slices[p.window.head].start+r.slice)
 		if ramp := p.ramp.Load(); ramp != nil {
-			ramp.limit = max(ramp.limit, r.cfg.Trials)
+			ramp.limit, ramp.slowAfter = max(ramp.limit, r.cfg.Trials), b.rampSlowAfter()
+			if r.cfg.Ramp <= 0 {
+				p.ramp.Store(nil)
+			}
 		}
 		w := b.sum(p, now)
 		b.setBusy(p, &w)

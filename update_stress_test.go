@@ -50,7 +50,7 @@ func (s *stress) keep(t *testing.T, seed uint64, enough func() bool, stop func()
 		callers.Go(func() {
 			r := rand.New(rand.NewPCG(uint64(g), seed))
 			keepAt := r.IntN(calls)
-			for i := 0; i < calls || i < 100*calls && !enough(); i++ {
+			for i, began := 0, time.Now(); i < calls || !enough() && time.Since(began) < time.Minute; i++ {
 				s.do(r)
 				if i < keepAt || kept[g] != nil {
 					continue

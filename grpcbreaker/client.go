@@ -13,6 +13,10 @@
 // A refused call gets an error whose status is Unavailable, with a RetryInfo if
 // the time is known, and in which errors.As finds the [recloser.OpenError]. Put
 // these interceptors outside of one that retries: what they see is one call.
+//
+// With [recloser.Config.CancelOnTrip] a trip releases those who wait for an answer,
+// unary calls and streams, with such an error. A client releases; the interceptors
+// for servers have no breaker, cancel no handler, and only translate what it returns.
 package grpcbreaker
 
 import (

@@ -2,9 +2,9 @@ package guard
 
 import (
 	"context"
-	"errors"
 
 	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/internal/safely"
 )
 
 // run makes the call: one outcome, whatever the number of attempts.
@@ -51,7 +51,7 @@ func (c *Call) attempt(t *timed, fn func(context.Context) error) (err, verdict e
 	if err == nil {
 		return nil, timeout
 	}
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+	if safely.Is(err, context.DeadlineExceeded, context.Canceled) {
 		return timeout, timeout
 	}
 	return err, err
@@ -60,7 +60,7 @@ func (c *Call) attempt(t *timed, fn func(context.Context) error) (err, verdict e
 // worthRetrying reports whether err is of a kind that another attempt may mend.
 func (g *Guard) worthRetrying(err error) bool {
 	switch {
-	case isRefusal(err), errors.Is(err, recloser.ErrOpen), errors.Is(err, ErrBudget), errors.Is(err, context.Canceled):
+	case isRefusal(err), safely.Is(err, recloser.ErrOpen, ErrBudget, context.Canceled):
 		return false
 	default:
 		return g.cfg.Retry.If == nil || g.cfg.Retry.If(err)

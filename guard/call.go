@@ -2,11 +2,11 @@ package guard
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
 	"time"
 
 	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/internal/safely"
 )
 
 // A Call is one call that the guard has let in and that its caller makes himself,
@@ -96,10 +96,11 @@ func (c *Call) Deadline() (deadline time.Time, ok bool) {
 
 // Again is asked about an attempt that failed with err. It waits for as long as
 // it should and then returns nil if there is to be another attempt. Otherwise it
-// returns what the call failed with: err, or a *BudgetError around it.
+// returns what the call failed with: err, or a *BudgetError around it. A call that
+// has Answered is not made again: its caller has seen a part of the answer.
 func (c *Call) Again(err error) error {
 	g, ctx := c.g, c.seen.Context
-	if c.attempts <= 1 || ctx.Err() != nil || !g.worthRetrying(err) {
+	if c.attempts <= 1 || c.answered != 0 || ctx.Err() != nil || !g.worthRetrying(err) {
 		return err
 	}
 	c.attempts--
@@ -140,7 +141,7 @@ func (c *Call) passing() bool {
 // does: the time that the call took is the time until then.
 func (c *Call) Answered() {
 	c.permit.Answered()
-	c.answered = c.g.now()
+	c.answered = max(1, c.g.now())
 }
 
 // Done ends the call with the error that it gave, judged as Do judges it.
@@ -195,7 +196,7 @@ func (c *Call) kindOf(err error) sampleKind {
 	case c.seen.Err() != nil:
 		return givenUp
 	}
-	if wait := (*recloser.WaitError)(nil); errors.As(err, &wait) {
+	if wait, ok := safely.As[*recloser.WaitError](err); ok && wait != nil {
 		return bad // also where the breaker ignores it: these are too many calls
 	}
 	return kindOf(c.permit.Outcome())
@@ -214,8 +215,7 @@ func kindOf(o recloser.Outcome) sampleKind {
 
 // told returns the time that the dependency asked to be left alone for.
 func told(err error) time.Duration {
-	var wait *recloser.WaitError
-	if errors.As(err, &wait) {
+	if wait, ok := safely.As[*recloser.WaitError](err); ok && wait != nil {
 		return max(0, wait.After)
 	}
 	return 0

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/recloser-go/recloser/internal/refusal"
+	"github.com/recloser-go/recloser/internal/safely"
 )
 
 // What the errors of this package are, for errors.Is.
@@ -97,4 +98,4 @@ func (e *TimeoutError) Timeout() bool { return true }
 func (e *TimeoutError) Temporary() bool { return true }
 
 // isRefusal reports whether a guard refused, here or further inside.
-func isRefusal(err error) bool { return errors.Is(err, refusal.Err) }
+func isRefusal(err error) bool { return safely.Is(err, refusal.Err) }

@@ -268,3 +268,23 @@ func TestTripOfACallGivenUp(t *testing.T) {
 		}
 	})
 }
+
+// Who has begun to read an answer would get another one in its middle.
+func TestAnsweredCallIsNotMadeAgain(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		g := newTest(t, Config{Breaker: tolerant(), Retry: thrice()})
+		c, err := g.Allow(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Again(errDown); err != nil {
+			t.Fatalf("an attempt that failed before its answer: %v", err)
+		}
+		c.Answered()
+		if err := c.Again(errDown); !errors.Is(err, errDown) {
+			t.Errorf("got %v, want no other attempt", err)
+		}
+		c.Done(errDown)
+		g.mustCount(0, 1, 0)
+	})
+}

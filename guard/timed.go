@@ -3,6 +3,7 @@ package guard
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -36,6 +37,10 @@ func (t *timed) Deadline() (time.Time, bool) {
 	}
 	return mine, true
 }
+
+// String says whose context it is. Without it, fmt would read the fields, and not
+// under the lock.
+func (t *timed) String() string { return fmt.Sprintf("guard.attempt(%q)", t.g.breaker.Name()) }
 
 // Done arms the timer.
 func (t *timed) Done() <-chan struct{} {

@@ -3,7 +3,10 @@ package guard
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
+	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -139,6 +142,21 @@ func TestContextEndsWithTheAttempt(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A program may log its context while others wait for it.
+func TestContextIsPrintedWithoutARace(t *testing.T) {
+	g := newTest(t, Config{Breaker: tolerant(), Timeout: time.Minute})
+	_ = g.Do(t.Context(), func(ctx context.Context) error {
+		var all sync.WaitGroup
+		all.Go(func() { ctx.Done() })
+		derived := context.WithValue(ctx, g, 17)
+		if got, want := fmt.Sprint(ctx, "; ", derived), `guard.attempt("hotel-7")`; strings.Count(got, want) != 2 {
+			t.Errorf("printed as %s", got)
+		}
+		all.Wait()
+		return nil
+	})
 }
 
 // Whoever waits starts a timer, and nobody starts a goroutine.

@@ -2,12 +2,12 @@ package httpbreaker
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"time"
 
 	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/internal/safely"
 )
 
 // reporter is who hears how a request ended: its permit, or the attempt of a
@@ -85,7 +85,7 @@ func (e *RequestBodyError) Unwrap() error { return e.Err }
 // returns the error that the caller of RoundTrip is to see.
 func (x *exchange) fail(err error) error {
 	defer x.release()
-	if cut := (*Cut)(nil); errors.As(context.Cause(x.ctx()), &cut) {
+	if cut, ok := safely.As[*Cut](context.Cause(x.ctx())); ok && cut != nil {
 		switch {
 		case cut.Outcome != recloser.Default:
 			x.permit.End(cut.Outcome)

@@ -2,7 +2,6 @@ package httpbreaker
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"time"
@@ -19,15 +18,16 @@ import (
 // the last attempt's response headers, and both timeouts end there: no body is
 // ever cut short. It has ended with the response's body: till then it takes a slot
 // of the bulkhead, as reading it may be most of the work. So the body must be read
-// to its end or closed, here as with every RoundTripper.
+// to its end or closed, here as with every RoundTripper. Once the request's context
+// is done the slot is free in any case.
 //
 // A request is sent again after a transport error, and after a response of 502,
 // 503, 504, or of 429 that has a Retry-After, in which case the guard keeps to
 // the time that 503 and 429 name. That is so if it is idempotent: GET, HEAD,
 // OPTIONS, TRACE, PUT or DELETE, or with a header Idempotency-Key; or if
 // guard.Retry.Unmarked says so of all. A body that cannot be had anew, as
-// http.Request.GetBody is nil, is not sent again. If there are no more attempts
-// the last response goes to the caller as it is.
+// http.Request.GetBody is nil, is not sent again. If there are no more attempts,
+// or the retry budget is used up, the last response goes to the caller as it is.
 //
 // RoundTrip returns the errors of a Transport and those of guard.Guard.Do.
 type GuardedTransport struct {
@@ -64,6 +64,7 @@ func (t *GuardedTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 	}
 	r.call = call
 	r.plain.Timeout = max(0, r.guard.Config().AttemptTimeout)
+	r.plain.tooLate = func() error { return r.timedOut(true) }
 	return r.run()
 }
 
@@ -96,27 +97,30 @@ func (r *guarded) run() (*http.Response, error) {
 		r.expire = time.AfterFunc(time.Until(deadline), func() { r.cancel(&Cut{Err: r.timedOut(false)}) })
 		out = r.req.WithContext(r.ctx)
 	}
+	var resp *http.Response
 	returned := false
 	defer func() {
 		if !returned { // a panic, or runtime.Goexit
+			if resp != nil {
+				closeBody(resp.Body)
+			}
 			r.stopTimer()
 			r.cancel(nil)
 			r.call.End(recloser.Failure)
 		}
 	}()
 	for {
-		a := &attempt{guarded: r, out: out}
-		resp, err := r.plain.send(&exchange{permit: a, req: out}, r.call.Permit())
-		if timeout := (*timeoutError)(nil); errors.As(err, &timeout) {
-			err = r.timedOut(true)
-		}
+		a := &attempt{guarded: r, x: exchange{req: out}}
+		a.x.permit = a
+		var err error
+		resp, err = r.plain.send(&a.x, r.call.Permit())
 		next, err := r.again(a, resp, err)
 		if next == nil {
 			returned = true
 			return r.finish(a, resp, err)
 		}
 		drop(resp)
-		out = next
+		out, resp = next, nil
 	}
 }
 
@@ -135,7 +139,7 @@ func (r *guarded) again(a *attempt, resp *http.Response, err error) (*http.Reque
 	if !a.worthRetrying(resp) {
 		return nil, err
 	}
-	next := r.req.WithContext(r.ctx)
+	next, again := r.req.WithContext(r.ctx), false
 	if hasBody(r.req) {
 		if r.req.GetBody == nil {
 			return nil, err
@@ -145,17 +149,19 @@ func (r *guarded) again(a *attempt, resp *http.Response, err error) (*http.Reque
 			return nil, err
 		}
 		next.Body = body
+		defer func() {
+			if !again { // also if guard.Retry.If panics
+				closeBody(body)
+			}
+		}()
 	}
 	why := err
 	if resp != nil {
 		why = a.err
 	}
 	why = r.call.Again(why)
-	if why == nil {
+	if again = why == nil; again {
 		return next, nil
-	}
-	if hasBody(r.req) {
-		closeBody(next.Body)
 	}
 	if resp != nil {
 		return nil, nil
@@ -172,7 +178,7 @@ func (r *guarded) finish(a *attempt, resp *http.Response, err error) (*http.Resp
 		return nil, err
 	}
 	a.commit(resp != nil && !isEmpty(resp.Body))
-	if resp != nil && resp.Request == a.out {
+	if resp != nil && resp.Request == a.x.req {
 		resp.Request = r.req
 	}
 	return resp, err

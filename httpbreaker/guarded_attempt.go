@@ -1,24 +1,26 @@
 package httpbreaker
 
 import (
-	"errors"
+	"context"
 	"net/http"
 	"sync"
 
 	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/internal/safely"
 )
 
 // attempt hears how one attempt of a guarded request ended. Only of the last one
 // the call is told.
 type attempt struct {
 	*guarded
-	out *http.Request
+	x exchange
 
 	mu      sync.Mutex
 	ended   bool
 	outcome recloser.Outcome // Default: as err says
 	err     error            // nil unless outcome is Default
 	last    bool
+	unwatch func() bool // ends the watch over the caller's context; nil: there is none
 }
 
 // Answered comes with the response headers: only commit knows what they mean.
@@ -47,6 +49,9 @@ func (a *attempt) commit(body bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.last = true
+	if body { // who is gone may have left it open: net/http gives its connection back then, and so do we the slot
+		a.unwatch = context.AfterFunc(a.req.Context(), func() { _ = a.x.fail(a.req.Context().Err()) })
+	}
 	switch {
 	case !body:
 		a.report()
@@ -64,6 +69,9 @@ func (a *attempt) report() {
 	} else {
 		a.call.End(a.outcome)
 	}
+	if a.unwatch != nil {
+		a.unwatch()
+	}
 	a.cancel(nil)
 }
 
@@ -76,8 +84,8 @@ func (a *attempt) worthRetrying(resp *http.Response) bool {
 	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return true
 	case http.StatusTooManyRequests:
-		wait := (*recloser.WaitError)(nil)
-		return errors.As(a.err, &wait) && wait.After > 0
+		wait, ok := safely.As[*recloser.WaitError](a.err)
+		return ok && wait != nil && wait.After > 0
 	}
 	return false
 }

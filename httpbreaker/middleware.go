@@ -23,8 +23,9 @@ import (
 //   - A panic is a failure, also http.ErrAbortHandler, by which a handler breaks
 //     off its answer. The panic goes on.
 //   - A client that leaves before the answer has given up, which the breaker's
-//     rules judge, whatever the handler does then. One that leaves later is none
-//     of the handler's business, even if it panics.
+//     rules judge, unless the handler gives it a good answer all the same: that
+//     is good. One that leaves later is none of the handler's business, even if
+//     it panics.
 //
 // With recloser.Config.CancelOnTrip a trip cancels the contexts of handlers that
 // have not answered yet, the cause being the *recloser.OpenError. Whoever then

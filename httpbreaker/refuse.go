@@ -1,7 +1,6 @@
 package httpbreaker
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/internal/safely"
 )
 
 // Refuse answers a request that cannot be served as err is a refusal, of a
@@ -36,14 +36,14 @@ func Refuse(w http.ResponseWriter, _ *http.Request, err error) {
 
 // secondsLeft is the time that a refusal names, rounded up; 0 if it is unknown.
 func secondsLeft(err error) int64 {
-	var timed interface{ RetryAfter() time.Duration }
-	if !errors.As(err, &timed) {
+	timed, ok := safely.As[interface{ RetryAfter() time.Duration }](err)
+	if !ok {
 		return 0
 	}
 	if left := timed.RetryAfter(); left > 0 {
 		return int64((left-1)/time.Second) + 1
 	}
-	if open := (*recloser.OpenError)(nil); errors.As(err, &open) && !open.Until.IsZero() {
+	if open, ok := safely.As[*recloser.OpenError](err); ok && !open.Until.IsZero() {
 		return 1 // it was over just now
 	}
 	return 0

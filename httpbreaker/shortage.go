@@ -1,11 +1,12 @@
 package httpbreaker
 
 import (
-	"errors"
 	"net"
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/recloser-go/recloser/internal/safely"
 )
 
 // ShortageError says that this program or its machine is short of what a
@@ -25,10 +26,10 @@ func (e *ShortageError) Unwrap() error { return e.Err }
 // needs one too, and of what went wrong there only the text is left.
 func short(err error) bool {
 	text := ""
-	if dns := (*net.DNSError)(nil); errors.As(err, &dns) {
+	if dns, ok := safely.As[*net.DNSError](err); ok && dns != nil {
 		text = dns.Err
 	}
 	return slices.ContainsFunc(shortages(), func(no syscall.Errno) bool {
-		return errors.Is(err, no) || text != "" && strings.Contains(text, no.Error())
+		return safely.Is(err, no) || text != "" && strings.Contains(text, no.Error())
 	})
 }

@@ -49,6 +49,8 @@ type Transport struct {
 	// trips, even if recloser.Config.CancelOnTrip is set.
 	KeepOnTrip bool
 
+	tooLate func() error // what is wrong after Timeout; nil: a *timeoutError
+
 	once    sync.Once
 	perHost func(*http.Request) *recloser.Breaker
 }
@@ -152,7 +154,13 @@ var errNoResponse = errors.New("httpbreaker: the base transport returned neither
 // settle ends the wait for the response to the request out, and the call if
 // there is no more to come.
 func (t *Transport) settle(x *exchange, out *http.Request, resp *http.Response, err error) (*http.Response, error) {
-	inTime := x.stopWaiting()
+	inTime, followed := x.stopWaiting(), false
+	defer func() {
+		if !followed { // it has failed and ended; or something panics, which must not cost the permit
+			x.release()
+			x.permit.End(recloser.Failure)
+		}
+	}()
 	switch {
 	case err != nil:
 		return nil, x.fail(err)
@@ -170,6 +178,7 @@ func (t *Transport) settle(x *exchange, out *http.Request, resp *http.Response, 
 	}
 	judge(x.permit, ask(resp, t.Classify), resp.StatusCode, resp.Header)
 	x.follow(resp)
+	followed = true
 	return resp, nil
 }
 

@@ -1,9 +1,10 @@
 package httpbreaker
 
 import (
-	"errors"
 	"io"
 	"net/http"
+
+	"github.com/recloser-go/recloser/internal/safely"
 )
 
 // watchUpload puts the bodies of a request that goes out under watch.
@@ -59,7 +60,7 @@ func (w *wait) reading() {
 func (w *wait) read(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if err != nil && !errors.Is(err, io.EOF) {
+	if err != nil && !safely.Is(err, io.EOF) {
 		w.bodyErr = err
 	}
 	if w.over {
@@ -78,5 +79,5 @@ func (w *wait) read(err error) {
 func (w *wait) bodyFailed(err error) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.bodyErr != nil && errors.Is(err, w.bodyErr)
+	return w.bodyErr != nil && safely.Is(err, w.bodyErr)
 }

@@ -36,6 +36,13 @@ func (e *timeoutError) Error() string {
 func (e *timeoutError) Timeout() bool   { return true }
 func (e *timeoutError) Temporary() bool { return true }
 
+func (t *Transport) late() error {
+	if t.tooLate != nil {
+		return t.tooLate()
+	}
+	return &timeoutError{t.Timeout}
+}
+
 // startWait begins the wait and returns it with the request to send:
 // RoundTrippers must not change the one they are given.
 func (t *Transport) startWait(req *http.Request, permit *recloser.Permit) (*wait, *http.Request) {
@@ -46,7 +53,7 @@ func (t *Transport) startWait(req *http.Request, permit *recloser.Permit) (*wait
 	}
 	if t.Timeout > 0 {
 		w.timeout = t.Timeout
-		w.timer = time.AfterFunc(w.timeout, func() { w.cutShort(&Cut{Err: &timeoutError{w.timeout}}) })
+		w.timer = time.AfterFunc(w.timeout, func() { w.cutShort(&Cut{Err: t.late()}) })
 	}
 	if releases {
 		released := permit.Released()

@@ -313,7 +313,7 @@ func (p *parser) pairs(t token, known map[string]unit) (all []keyed) {
 		if p.peek().kind != sign {
 			p.want("=")
 		}
-		c := cond{}
+		var c cond
 		if u == words {
 			what, known := wordsOf(key.text)
 			c = p.is(key, what, known)

@@ -116,7 +116,7 @@ func TestFaultsAfterOthers(t *testing.T) {
 	for content, want := range map[string]string{
 		"settings slowcall=2s jiter=off failure_rate=50 consecutive 5 trials=2\n0s expect closed": `x.scenario:1:10: "slowcall" is not a setting; did you mean "slow_call"?
 x.scenario:1:22: "jiter" is not a setting; did you mean "jitter"?
-x.scenario:1:45: failure_rate 50 must be from 0.01 to 1, or off
+x.scenario:1:45: failure_rate 50 must be above 0 (at least a millionth) and at most 1, or off
 x.scenario:1:60: here must be "="`,
 		"0s call - > ok\n   end t1 -> ok": `x.scenario:1:9: "-" cannot be the name of a call; use letters and digits that are no word of expectations, such as t1
 x.scenario:2:8: "t1" is not the name of a call made before; there are none`,

@@ -18,6 +18,9 @@ const (
 	maxSpent   = 20_000_000 // things that happen, each about a microsecond
 	maxRunning = 100_000    // calls at once
 	maxTimes   = 1_000_000  // repetitions of an act
+	maxPending = 1_000_000  // things that are due later
+	maxHeard   = 200_000    // events, which are all kept
+	maxFailed  = maxLines   // things that are not as expected
 	often      = 1024       // after so many things events are heard, and an interruption is seen
 )
 
@@ -129,6 +132,7 @@ func (s *Scenario) Run(ctx context.Context) (*Result, error) {
 	r.stopped = errors.New("over")
 	cancel()
 	r.virtual.Run(0) // whoever waits comes back
+	r.hear()         // the breaker's listener too
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -172,6 +176,7 @@ func (r *run) stats() recloser.Stats { return r.breaker.Stats() }
 func (r *run) step(s *step) {
 	r.virtual.Run(s.at - r.now())
 	r.current = s
+	r.hear() // what a line does is not counted, and the breaker keeps only so much for a listener
 	if s.act != nil {
 		if r.stopped == nil {
 			s.act.do(r, nil)
@@ -201,9 +206,14 @@ func (r *run) fail(line int, found ...Mismatch) {
 
 // must notes that an act of an operator failed.
 func (r *run) must(err error) {
-	if err != nil {
-		r.fail(r.current.line, Mismatch{Want: "it is done", Seen: err.Error()})
+	if err == nil || r.stopped != nil {
+		return
 	}
+	if len(r.result.Failures) >= maxFailed {
+		r.stop(fmt.Sprintf("more than %d things failed", maxFailed))
+		return
+	}
+	r.fail(r.current.line, Mismatch{Want: "it is done", Seen: err.Error()})
 }
 
 // spend counts something that happens, and reports false if nothing more may.
@@ -219,8 +229,13 @@ func (r *run) spend() bool {
 		r.stopped = r.ctx.Err()
 	case r.spent > r.most:
 		r.stop(fmt.Sprintf("more than %d things happened; let less happen, or for a shorter time", r.most))
+	case r.virtual.Pending() > maxPending:
+		r.stop(fmt.Sprintf("more than %d things are still to happen; let fewer begin, or for a shorter time", maxPending))
 	default:
 		r.hear()
+		if len(r.heard) > maxHeard {
+			r.stop(fmt.Sprintf("more than %d changes of state; let it change less often, or for a shorter time", maxHeard))
+		}
 	}
 	if r.load.running >= maxRunning {
 		r.stop(fmt.Sprintf("%d calls run at once; let fewer hang, or for a shorter time", maxRunning))

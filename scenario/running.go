@@ -28,6 +28,7 @@ type running struct {
 	permit   *recloser.Permit // of guarded
 	waiting  bool             // for the next attempt
 	unwatch  func()           // nobody is to release it any more
+	timers   []func()         // stop what is to happen later if it still runs
 
 	inside *inside // nil: by Guard.Allow
 }
@@ -99,11 +100,14 @@ func (c *running) next() outcome {
 
 // after has something happen if the call runs until then.
 func (c *running) after(d time.Duration, f func(*running)) {
-	c.r.virtual.After(d, func() {
+	stop := c.r.virtual.AfterFunc(d, func() {
 		if !c.over {
 			f(c)
 		}
 	})
+	if d > 0 { // else it is past as soon as anybody could forget it
+		c.timers = append(c.timers, stop)
+	}
 }
 
 // allow asks the guard to let the call in.
@@ -177,8 +181,8 @@ func (c *running) attempt() {
 // due has something happen if the attempt runs until then.
 func (c *running) due(d time.Duration, f func(*running)) {
 	this := c.tries
-	c.r.virtual.After(d, func() {
-		if !c.over && !c.waiting && c.tries == this {
+	c.after(d, func(c *running) {
+		if !c.waiting && c.tries == this {
 			f(c)
 		}
 	})
@@ -254,15 +258,15 @@ func (c *running) end(err error) {
 		if released := context.Cause(c.permit.Released()); released != nil && c.ctx.Err() == nil {
 			last = released
 		}
-		c.finish(resultOf(last, true))
 		c.guarded.Done(err)
+		c.finish(resultOf(last, true))
 	})
 }
 
 // report ends the call.
 func (c *running) report(err error) {
-	c.finish(resultOf(err, true))
 	c.guarded.Done(err)
+	c.finish(resultOf(err, true))
 }
 
 // giveUp is the caller's.
@@ -278,13 +282,20 @@ func (c *running) givenUp() {
 	}
 }
 
-// finish notes what became of the call, once.
+// finish notes what became of the call, once. Nothing stays behind that would have
+// to be kept for as long as the call could have lasted. It ends the context, so
+// the guard must have judged the call before.
 func (c *running) finish(result string) {
 	if c.over {
 		return
 	}
 	c.over, c.result = true, result
 	c.unwatch()
+	for _, stop := range c.timers {
+		stop()
+	}
+	c.timers = nil
+	c.cancel()
 	l := &c.r.load
 	if c.reached {
 		l.running--
@@ -323,7 +334,7 @@ func (r *run) tell(name, what string) {
 	case what == "answer":
 		c.answer()
 	default:
-		c.finish(withdrawn)
 		c.guarded.Cancel()
+		c.finish(withdrawn)
 	}
 }

@@ -18,9 +18,10 @@ func TestUpdate(t *testing.T) {
 		{"conditions stay", "0s expect calls >= 5, explain \"x\", refused, trial\n", "0s expect calls >= 5, explain \"x\", refused, trial\n"},
 		{
 			"open times, and with those that go on",
-			"settings jitter=off\n0s  trip for 2s\n2s  call -> fail\n7s  call -> fail\n12s trip for 5s\n    expect open times ?   # all\n    expect open times 1s 2s, calls 7, open times 2s ?\n    expect open times 1s ...\n    expect open times 9s 9s 9s 9s 9s 9s 9s ... # so on\n    expect open times 2s ...\n",
-			"",
+			"settings jitter=off max_open_for=5s\n0s  trip for 2s\n2s  call -> fail\n7s  trip for 5s\n    expect open times ?            # all\n    expect open times 1s 2s, calls 7, open times 2s ?\n    expect open times 1s ...       # so on\n    expect open times 2s 5s 6s 6s ...\n    expect open times 2s 5s ...\n",
+			"settings jitter=off max_open_for=5s\n0s  trip for 2s\n2s  call -> fail\n7s  trip for 5s\n    expect open times 2s 5s 5s     # all\n    expect open times 2s 5s 5s, calls 1, open times 2s 5s 5s\n    expect open times 2s 5s ...    # so on\n    expect open times 2s 5s ...\n    expect open times 2s 5s ...\n",
 		},
+		{"more open times than a line should hold", "0s every 2s for 201s: trip for 1s\n300s expect trips 0, open times ?\n", "0s every 2s for 201s: trip for 1s\n300s expect trips 101, open times ?\n"},
 		{"of none there is nothing to write", "0s expect open times ?\n", "0s expect open times ?\n"},
 		{"of a call that was let through there is nothing to write", "0s expect retry after 5s, refused open\n", "0s expect retry after 5s, refused open\n"},
 	} {

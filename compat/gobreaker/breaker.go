@@ -108,7 +108,6 @@ func (b *breaker) takeSlot(c *call) bool {
 
 // end books how a call ended, when it is told so first.
 func (b *breaker) end(c call, err error) {
-	o := b.outcomeOf(err)
 	b.mu.Lock()
 	b.settle()
 	again := c.ended != nil && *c.ended
@@ -118,6 +117,18 @@ func (b *breaker) end(c call, err error) {
 	if again || c.generation != b.generation {
 		b.unlock()
 		return
+	}
+	o := success
+	if b.IsExcluded != nil || b.IsSuccessful != nil {
+		b.unlock() // for the hooks
+		o = b.outcomeOf(err)
+		b.mu.Lock()
+		if b.settle(); c.generation != b.generation {
+			b.unlock()
+			return
+		}
+	} else if err != nil {
+		o = failure
 	}
 	b.window.book(c.age, o)
 	if b.state == StateHalfOpen {

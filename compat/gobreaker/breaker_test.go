@@ -285,3 +285,35 @@ func TestAbsurdSettings(t *testing.T) {
 		})
 	}
 }
+
+// The original asks its hooks under its lock, so only about results that it books.
+func TestHooksAreNotAskedAboutWhatDoesNotCount(t *testing.T) {
+	for name, ends := range map[string]func(done func(error)){
+		"late":       func(done func(error)) { advance(2 * time.Second); done(errDown) },
+		"told twice": func(done func(error)) { done(nil); done(errDown) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				asked := func(err error) bool {
+					if err != nil {
+						t.Errorf("asked about %v", err)
+					}
+					return false
+				}
+				b := NewTwoStepCircuitBreaker[int](Settings{Interval: time.Second, IsExcluded: asked, IsSuccessful: asked})
+				ends(take(t, b))
+			})
+		})
+	}
+}
+
+// A result that its hook takes too long over is late.
+func TestIntervalThatEndsWhileAHookIsAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := NewTwoStepCircuitBreaker[int](Settings{Interval: time.Second, IsSuccessful: func(error) bool { advance(2 * time.Second); return true }})
+		take(t, b)(nil)
+		if got := b.Counts(); got != (Counts{}) {
+			t.Errorf("counts %+v, want none", got)
+		}
+	})
+}

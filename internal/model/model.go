@@ -184,7 +184,7 @@ func (m *model) next() (at int64, do func(at int64)) {
 	}
 	sooner(m.nextVerdict(), m.ask)
 	if m.ramp != nil {
-		sooner(m.since+int64(m.Ramp), func(int64) { m.ramp = nil })
+		sooner(max(m.since+int64(m.Ramp), m.ramp.notBefore), m.rampOver)
 	}
 	return at, do
 }

@@ -99,7 +99,7 @@ func (m *model) allow(now int64) (*call, recloser.Reason) {
 		m.startClock(c, now)
 		refused = m.count(m.leased) >= slots
 	case recloser.Closed, recloser.HeldClosed:
-		if m.ramp != nil && (m.condemned() || m.count(m.undecidedYet) >= m.ramp.limit) {
+		if n := m.count(m.undecidedYet); m.ramp != nil && (n >= m.ramp.limit || n > 0 && m.condemned()) {
 			m.ramp.refused, refused = true, true
 		}
 	}
@@ -311,11 +311,7 @@ func (m *model) goodTrial(at, took int64) {
 	}
 	m.close(at, recloser.Transition{Reason: recloser.ReasonTrialsGood, Counts: recloser.Counts{Good: uint64(m.goodTrials)}})
 	if m.Ramp > 0 {
-		slow := int64(time.Second / 2)
-		if m.slowCall() > 0 {
-			slow = m.slowCall() / 4
-		}
-		m.ramp = &ramp{refused: true, limit: m.Trials, doubled: m.Trials, inSecond: m.Trials, second: at, slow: max(slow, 2*m.slowestTrial)}
+		m.ramp = &ramp{refused: true, limit: m.Trials, doubled: m.Trials, inSecond: m.Trials, second: at, slow: m.rampSlow()}
 	}
 }
 

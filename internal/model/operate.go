@@ -79,7 +79,7 @@ func (m *model) update(now int64, cfg recloser.Config) {
 		m.asked = now
 	}
 	if m.ramp != nil {
-		m.ramp.limit = max(m.ramp.limit, m.Trials)
+		m.ramp.limit, m.ramp.slow = max(m.ramp.limit, m.Trials), m.rampSlow()
 		if m.Ramp < 0 {
 			m.ramp = nil
 		}

@@ -97,6 +97,11 @@ func (m *model) ask(at int64) {
 	default:
 		return
 	}
+	m.tripClosed(at, recloser.Transition{Reason: reason, Counts: counts})
+}
+
+// tripClosed trips from closed.
+func (m *model) tripClosed(at int64, t recloser.Transition) {
 	step := max(m.step-1, 0)
 	switch {
 	case !m.tripped || m.calm(at):
@@ -104,7 +109,7 @@ func (m *model) ask(at int64) {
 	case m.good < m.MinCalls:
 		step = m.stepUp()
 	}
-	m.trip(at, step, recloser.Transition{Reason: reason, Counts: counts})
+	m.trip(at, step, t)
 }
 
 func (m *model) byRate(at int64, c recloser.Counts) bool {
@@ -162,7 +167,29 @@ func (m *model) stepUp() int {
 type ramp struct {
 	limit, doubled, inSecond int
 	refused                  bool
-	second, slow             int64
+	second, slow, notBefore  int64
+}
+
+// rampSlow is how long a good call takes that lowers the limit of the slow start.
+func (m *model) rampSlow() int64 {
+	slow := int64(time.Second / 2)
+	if m.slowCall() > 0 {
+		slow = m.slowCall() / 4
+	}
+	return max(slow, 2*m.slowestTrial)
+}
+
+// rampOver is called when the slow start has lasted for Ramp.
+func (m *model) rampOver(at int64) {
+	counts := m.counts(at)
+	switch {
+	case m.condemned():
+		m.tripClosed(max(at, m.asked), recloser.Transition{Reason: recloser.ReasonRun, Counts: counts})
+	case m.good == 0 && counts.Bad() == 0 && m.count(m.undecidedYet) > 0:
+		m.ramp.notBefore = at + max(at-m.since, int64(time.Second))
+	default:
+		m.ramp = nil
+	}
 }
 
 // condemned: the slow start refuses everybody until the calls on the way are

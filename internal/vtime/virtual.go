@@ -18,6 +18,7 @@ type Virtual struct {
 	moved   func(time.Duration)
 	events  events
 	made    int // events so far
+	stopped int // of those that are still in the heap
 	watched []*watched
 	parked  []*waiter     // in the order in which they came
 	yield   chan struct{} // who runs gives the turn back
@@ -53,8 +54,21 @@ func (v *Virtual) Go(f func()) {
 // wait.
 func (v *Virtual) AfterFunc(d time.Duration, f func()) (stop func()) {
 	e := v.push(d, f)
-	return func() { e.do = nil }
+	return func() {
+		if e.do == nil {
+			return
+		}
+		e.do = nil
+		// Whoever stops as many as he makes has to be able to do so for ever.
+		if v.stopped++; v.stopped > 64 && v.stopped > len(v.events)/2 {
+			v.events.sweep()
+			v.stopped = 0
+		}
+	}
 }
+
+// Pending returns how many things are due later.
+func (v *Virtual) Pending() int { return len(v.events) - v.stopped }
 
 // After is AfterFunc for what is never stopped.
 func (v *Virtual) After(d time.Duration, f func()) { v.push(d, f) }
@@ -97,10 +111,14 @@ func (v *Virtual) Run(d time.Duration) {
 		}
 		at := v.events[0].at
 		e := v.events.pop()
-		if e.do != nil { // else it was stopped
-			v.move(at)
-			e.do()
+		do := e.do
+		if do == nil {
+			v.stopped--
+			continue
 		}
+		e.do = nil // it is too late to stop it
+		v.move(at)
+		do()
 	}
 }
 
@@ -251,7 +269,7 @@ func (t *timed) Err() error {
 }
 
 // event is something that is due.
-type event struct{ do func() } // nil: not any more
+type event struct{ do func() } // nil: it was done, or stopped
 
 // entry is an event in the heap, with what it is sorted by.
 type entry struct {
@@ -287,12 +305,17 @@ func (q *events) pop() *event {
 	first, last := h[0].event, len(h)-1
 	e := h[last]
 	h[last] = entry{}
-	*q = h[:last]
-	if last == 0 {
-		return first
-	}
 	h = h[:last]
-	i := 0
+	*q = h
+	if last > 0 {
+		h.sink(0, e)
+	}
+	return first
+}
+
+// sink puts e where i is, or below.
+func (h events) sink(i int, e entry) {
+	last := len(h)
 	for {
 		below := 2*i + 1
 		if below >= last {
@@ -308,5 +331,13 @@ func (q *events) pop() *event {
 		i = below
 	}
 	h[i] = e
-	return first
+}
+
+// sweep throws out what was stopped.
+func (q *events) sweep() {
+	h := slices.DeleteFunc(*q, func(e entry) bool { return e.do == nil })
+	for i := len(h)/2 - 1; i >= 0; i-- {
+		h.sink(i, h[i])
+	}
+	*q = h
 }

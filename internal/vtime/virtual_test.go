@@ -95,3 +95,46 @@ func TestWaiting(t *testing.T) {
 		t.Errorf("%d wait, want none", n)
 	}
 }
+
+// What was stopped takes no room, however late it was due, and what is left keeps
+// its order.
+func TestStoppedEventsAreForgotten(t *testing.T) {
+	v := NewVirtual(time.Unix(1e9, 0))
+	var got, want []int
+	for i := range 100_000 {
+		due := i * 7919 % 1000
+		stop := v.AfterFunc(time.Duration(due)*time.Second, func() { got = append(got, due) })
+		if i%100 == 0 {
+			want = append(want, due)
+			continue
+		}
+		stop()
+		stop()
+	}
+	if n := v.Pending(); n != len(want) {
+		t.Errorf("%d are pending, want %d", n, len(want))
+	}
+	if n := len(v.events); n > 3*len(want) {
+		t.Errorf("%d are kept", n)
+	}
+	slices.Sort(want)
+	v.Run(time.Hour)
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if n := v.Pending(); n != 0 {
+		t.Errorf("%d are pending, want none", n)
+	}
+}
+
+func TestStopComesTooLate(t *testing.T) {
+	v := NewVirtual(time.Unix(1e9, 0))
+	var stop func()
+	stop = v.AfterFunc(time.Second, func() { stop() })
+	v.After(time.Minute, func() {})
+	v.Run(2 * time.Second)
+	stop()
+	if n := v.Pending(); n != 1 {
+		t.Errorf("%d are pending, want 1", n)
+	}
+}

@@ -112,8 +112,7 @@ func (t testRun) run(ctx context.Context, args []string, stdout, stderr io.Write
 
 // detail writes an error for people, faults with the lines they are in.
 func detail(err error) string {
-	var faults scenario.Faults
-	if errors.As(err, &faults) {
+	if faults, ok := errors.AsType[scenario.Faults](err); ok {
 		return faults.Detail()
 	}
 	return inWords(err)
@@ -121,7 +120,7 @@ func detail(err error) string {
 
 // one plays a file, and again once it is updated.
 func (t testRun) one(ctx context.Context, file string, settings *guard.Config, stderr io.Writer) (*scenario.Result, error) {
-	content, err := os.ReadFile(file)
+	content, err := readScenario(file)
 	if err != nil {
 		return nil, fmt.Errorf("the scenario cannot be read: %w", err)
 	}
@@ -140,7 +139,7 @@ func (t testRun) one(ctx context.Context, file string, settings *guard.Config, s
 	if changed == 0 {
 		return result, nil
 	}
-	if err := os.WriteFile(file, content, 0); err != nil { //nolint:gosec // it is the file that was named; its mode stays
+	if err := rewrite(file, content); err != nil {
 		return nil, fmt.Errorf("the scenario cannot be written: %w", err)
 	}
 	fmt.Fprintf(stderr, "%s: %s written\n", file, count(changed, "value", "values"))
@@ -148,6 +147,55 @@ func (t testRun) one(ctx context.Context, file string, settings *guard.Config, s
 		return nil, err
 	}
 	return s.Run(ctx)
+}
+
+// readScenario reads a file, and no more of it than Parse needs to refuse it.
+func readScenario(file string) ([]byte, error) {
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() { // a pipe would have us wait for ever
+		return nil, fmt.Errorf("%s is not a regular file", file)
+	}
+	f, err := os.Open(file) //nolint:gosec // it is the file that was named
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, 1<<20+1))
+}
+
+// rewrite replaces the content of a file, or of the one that a link leads to, as
+// a whole: what somebody wrote must outlive a full disk.
+func rewrite(file string, content []byte) error {
+	file, err := filepath.EvalSymlinks(file)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		return err
+	}
+	// A rename asks for the folder's permission alone.
+	if info.Mode().Perm()&0o222 == 0 {
+		return fmt.Errorf("%s is read-only", file)
+	}
+	old, err := os.OpenFile(file, os.O_WRONLY, 0) //nolint:gosec // it is the file that was named
+	if err != nil {
+		return err
+	}
+	if err := old.Close(); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(file), ".recloser-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err = errors.Join(err, f.Chmod(info.Mode().Perm()), f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), file)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
 }
 
 // scenarioFiles replaces folders by the scenario files in them.

@@ -46,8 +46,9 @@ func TestTestCommandLine(t *testing.T) {
 	loads := writeScenario(t, dir, "loads", download)
 	writeScenario(t, inside, "one", goodScenario)
 	writeScenario(t, filepath.Join(inside, "b"), "two", goodScenario)
-	gone := filepath.Join(t.TempDir(), "gone.scenario")
-	if err := os.Symlink(dir+"/nowhere", gone); err != nil {
+	partly := t.TempDir()
+	writeScenario(t, partly, "there", goodScenario)
+	if err := os.Symlink("nowhere", filepath.Join(partly, "gone.scenario")); err != nil {
 		t.Fatal(err)
 	}
 	cfg, single := writeConfig(t, hotels), writeConfig(t, "dependencies: { a: { url: http://a.example } }\nroutes: [ { path: /*, dependency: a } ]\n")
@@ -63,7 +64,7 @@ func TestTestCommandLine(t *testing.T) {
 		{"the next ones run", []string{fails}, exitFailed, "want     retry after ?\n  seen     4s\n", ""},
 		{"not a scenario", []string{wrong}, exitBadConfig, "0 of 1 scenario good, 1 not played: ", wrong + `:1:10: "consecutve" is not a setting; did you mean "consecutive"?` + "\n    settings consecutve=1\n             ^\n" + wrong + `:2:6: "cal" is not something that can happen; did you mean "call"?`},
 		{"goes on", []string{wrong, good}, exitBadConfig, "FAIL  wrong  (not played)\nok    good ", "did you mean"},
-		{"cannot be read", []string{gone, good}, exitBadConfig, "1 of 2 scenarios good, 1 not played: 2 expectations", "recloser: the scenario cannot be read: open " + gone},
+		{"cannot be read", []string{partly}, exitBadConfig, "1 of 2 scenarios good, 1 not played: 2 expectations", "recloser: the scenario cannot be read: open " + partly},
 		{"a folder", []string{inside}, exitGood, "2 of 2 scenarios good", ""},
 		{"a folder as go names it", []string{inside + "/..."}, exitGood, "2 of 2 scenarios good", ""},
 		{"nothing", nil, exitUsage, "", "recloser: name at least one scenario file, or a folder of them\nTry recloser test --help.\n"},

@@ -1,0 +1,88 @@
+package scenario
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+)
+
+// No file takes all the memory there is.
+func TestLimitsOfWhatIsKept(t *testing.T) {
+	for content, want := range map[string]string{
+		"0s  every 1us: every 300h: check\n20s expect closed\n":                                                                       "more than 1000000 things are still to happen",
+		"0s  every 1us: reset\n20s expect closed\n":                                                                                   "more than 200000 changes of state",
+		"0s  every 1us: 1000 at once: isolate\n20s expect isolated\n":                                                                 "more than 200000 changes of state",
+		"0s  every 1us: update trials=1000\n20s expect closed\n":                                                                      "more than 10000 things failed",
+		"0s  every 1us for 50ms: call giving up after 1h -> hang\n":                                                                   "",
+		"settings timeout=24h\n0s  every 1us for 99ms: call with deadline 3h giving up after 2h -> upload 1h then ok in 1h then 1h\n": "",
+	} {
+		r := mustRun(t, mustParse(t, content+"   expect closed\n"))
+		if text := textOf(t, r); want == "" && !r.Good() || !strings.Contains(text, want) || !strings.Contains(text, ":1, at ") && want != "" {
+			t.Errorf("%s gives\n%.1000s\nwant %q of line 1", content, text, want)
+		}
+	}
+}
+
+// A call that is over leaves nothing behind for the time that it could have taken.
+func TestCallsThatAreOverAreForgotten(t *testing.T) {
+	for _, content := range []string{
+		"0s call -> ok",
+		"0s call with deadline 300h -> ok",
+		"0s call giving up after 300h -> ok in 1ms",
+		"settings timeout=1h\n0s call -> ok",
+		"settings timeout=1h attempt_timeout=1m retry=3\n0s call -> fail; ok",
+		"settings timeout=1h bulkhead=1 bulkhead_wait=1m\n0s call -> ok in 1ms",
+		"0s call t with deadline 1h -> hang\n1ms withdraw t",
+		"0s call t with deadline 1h -> upload 1m then ok in 1h then 1h\n1ms cancel t",
+		"settings timeout=1h\n0s call with deadline 300h deaf -> fail in 1ms",
+		"0s isolate\n   call with deadline 300h giving up after 200h -> ok",
+	} {
+		s := mustParse(t, content+"\n1m expect running 0\n")
+		pending := -1
+		s.steps = append(s.steps, step{line: 1, at: s.steps[len(s.steps)-1].at, act: instant(func(r *run) {
+			pending = r.virtual.Pending()
+			if err := r.last.ctx.Err(); err == nil {
+				t.Errorf("%s: its context is not done", content)
+			}
+		})})
+		if r := mustRun(t, s); !r.Good() || pending != 0 {
+			t.Errorf("%s: %d things are still to happen: %s", content, pending, textOf(t, r))
+		}
+	}
+}
+
+// The end of a call is judged before its context is done.
+func TestEndOfACallIsNotACancellation(t *testing.T) {
+	const content = `settings consecutive=2 retry=2 timeout=1h
+0s call with deadline 1h -> fail
+   call giving up after 1h -> fail in 1ms
+1s expect open, event open reason=run
+`
+	if r := mustRun(t, mustParse(t, content)); !r.Good() {
+		t.Error(textOf(t, r))
+	}
+}
+
+// However many lines there are of one moment.
+func TestAllEventsAreHeard(t *testing.T) {
+	for _, content := range []string{
+		"0s mark\n" + strings.Repeat("   isolate\n   release\n", 4900) + "   expect 9800 events\n",
+		"0s 9800 times: reset\n   expect 9800 events\n",
+		"0s 9800 at once: reset\n   expect 9800 events\n",
+	} {
+		if r := mustRun(t, mustParse(t, content)); !r.Good() {
+			t.Error(textOf(t, r))
+		}
+	}
+}
+
+// Nothing runs on when Run has returned: a bubble of which a goroutine stays behind is a deadlock.
+func TestRunLeavesNothingBehind(t *testing.T) {
+	for _, n := range []int{1, 1500, 4900} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			s := mustParse(t, "0s expect closed\n"+strings.Repeat("   isolate\n   release\n", n)+"   call deaf -> hang\n")
+			synctest.Test(t, func(t *testing.T) { mustRun(t, s) })
+		})
+	}
+}
