@@ -272,3 +272,17 @@ func TestStreamsThatEndedAreFree(t *testing.T) {
 		})
 	}
 }
+
+func TestStreamWhoseOpeningPanicsIsFree(t *testing.T) {
+	var of context.Context
+	func() {
+		defer func() { _ = recover() }()
+		_, _ = start(t, newBreaker(t, recloser.Config{CancelOnTrip: true}), bidi, func(ctx context.Context) (grpc.ClientStream, error) {
+			of = ctx
+			panic("broken")
+		})
+	}()
+	if of.Err() == nil {
+		t.Error("its context goes on")
+	}
+}

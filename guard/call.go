@@ -196,7 +196,7 @@ func (c *Call) kindOf(err error) sampleKind {
 	case c.seen.Err() != nil:
 		return givenUp
 	}
-	if wait, ok := safely.As[*recloser.WaitError](err); ok && wait != nil {
+	if _, ok := safely.As[*recloser.WaitError](err); ok {
 		return bad // also where the breaker ignores it: these are too many calls
 	}
 	return kindOf(c.permit.Outcome())

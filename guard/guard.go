@@ -102,7 +102,7 @@ const Idempotent Mark = 1
 // waited for; if it ends well in the end, the caller gets that, but for the
 // breaker the call failed.
 func (g *Guard) Do(ctx context.Context, fn func(context.Context) error, marks ...Mark) error {
-	if g.bare {
+	if g.bare || fn == nil {
 		return g.breaker.Do(ctx, fn)
 	}
 	c, err := g.Allow(ctx, marks...)
@@ -123,6 +123,9 @@ func (g *Guard) now() time.Duration { return g.clock.Since(g.base) }
 // Do is Guard.Do for a function that returns a value.
 func Do[T any](ctx context.Context, g *Guard, fn func(context.Context) (T, error), marks ...Mark) (T, error) {
 	var value T
+	if fn == nil {
+		return value, g.Do(ctx, nil)
+	}
 	err := g.Do(ctx, func(ctx context.Context) (err error) {
 		value, err = fn(ctx)
 		return err

@@ -254,3 +254,22 @@ func TestCancelledCallLeavesItsTokenAndItsSlot(t *testing.T) {
 		g.mustCount(0, 0, 0)
 	})
 }
+
+func TestNoFunction(t *testing.T) {
+	for name, cfg := range map[string]Config{"bare": {}, "with everything": {Timeout: time.Second, Bulkhead: Bulkhead{Max: 1}, Retry: thrice()}} {
+		t.Run(name, func(t *testing.T) {
+			cfg.Breaker = tripping()
+			g := newTest(t, cfg)
+			if err := g.Do(t.Context(), nil); err == nil {
+				t.Error("no error")
+			}
+			if _, err := Do[int](t.Context(), g.Guard, nil); err == nil {
+				t.Error("no error")
+			}
+			g.mustCount(0, 0, 0)
+			if err := g.Do(t.Context(), succeeds); err != nil {
+				t.Error(err) // the slot is free
+			}
+		})
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/guard"
 	"github.com/recloser-go/recloser/httpbreaker"
 	"github.com/recloser-go/recloser/internal/eventually"
 )
@@ -51,6 +52,11 @@ func TestEndedRequestsAreNotHeld(t *testing.T) {
 		"Transport": func(ctx context.Context) {
 			req, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://hotel-1.example/", nil)
 			_, _ = do(through(b, answers(200)), req)
+		},
+		"GuardedTransport": func(ctx context.Context) {
+			req, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://hotel-1.example/", nil)
+			g := newGuarded(t, guard.Config{Breaker: recloser.Config{CancelOnTrip: true}}, answers(200))
+			_, _, _ = g.do(req)
 		},
 		"Middleware": func(ctx context.Context) {
 			r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", strings.NewReader("guest"))

@@ -73,8 +73,11 @@ func Fixed[T recloser.Breaker | guard.Guard](one *T) func(*http.Request) *T {
 	return func(*http.Request) *T { return one }
 }
 
-// Handler returns next with a breaker in front of it.
+// Handler returns next with a breaker in front of it. A nil next finds nothing: 404.
 func (m *Middleware) Handler(next http.Handler) http.Handler {
+	if next == nil {
+		next = http.NotFoundHandler()
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { m.serve(next, w, r) })
 }
 

@@ -58,6 +58,7 @@ func TestHowAHandlersCallEnds(t *testing.T) {
 			httpbreaker.Refuse(w, r, &recloser.OpenError{})
 		}, 0, 0, 1},
 		{"client gone, no answer", func(_ http.ResponseWriter, r *http.Request) { leave(r) }, 0, 0, 1},
+		{"client gone, then 200", func(w http.ResponseWriter, r *http.Request) { leave(r); w.WriteHeader(200) }, 1, 0, 0},
 		{"client gone, then 500", func(w http.ResponseWriter, r *http.Request) { leave(r); w.WriteHeader(500) }, 0, 0, 1},
 		{"client gone, then broken off", func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(200)

@@ -1,20 +1,18 @@
 package httpbreaker
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"strconv"
 	"time"
-
-	"github.com/recloser-go/recloser"
-	"github.com/recloser-go/recloser/internal/safely"
 )
 
 // Refuse answers a request that cannot be served as err is a refusal, of a
-// breaker or of a guard: with 503, a Retry-After of at least one second if err
-// has a method RetryAfter() time.Duration that tells the time, and a short body
-// of problem+json that says no more than that. Middleware does so by itself; a
+// breaker or of a guard: with 503, a Retry-After if err has a method
+// RetryAfter() time.Duration, of at least one second, also where that does not
+// know the time (0), and a short body of problem+json that says no more than that. Middleware does so by itself; a
 // handler calls it if one of its dependencies was refused to it. A Middleware in
 // front of that handler then ignores the call: a refusal is no failure.
 func Refuse(w http.ResponseWriter, _ *http.Request, err error) {
@@ -34,19 +32,13 @@ func Refuse(w http.ResponseWriter, _ *http.Request, err error) {
 	_, _ = io.WriteString(w, `{"title":"Service Unavailable","status":503`+more+"}\n") // a client that is gone needs no answer
 }
 
-// secondsLeft is the time that a refusal names, rounded up; 0 if it is unknown.
+// secondsLeft is the time that a refusal names, rounded up; 0 if it names none.
 func secondsLeft(err error) int64 {
-	timed, ok := safely.As[interface{ RetryAfter() time.Duration }](err)
-	if !ok {
+	var timed interface{ RetryAfter() time.Duration }
+	if !errors.As(err, &timed) {
 		return 0
 	}
-	if left := timed.RetryAfter(); left > 0 {
-		return int64((left-1)/time.Second) + 1
-	}
-	if open, ok := safely.As[*recloser.OpenError](err); ok && !open.Until.IsZero() {
-		return 1 // it was over just now
-	}
-	return 0
+	return int64((max(timed.RetryAfter(), 1)-1)/time.Second) + 1
 }
 
 // markRefused tells every Middleware around w that what follows is a refusal.

@@ -305,16 +305,16 @@ func (q *events) pop() *event {
 	first, last := h[0].event, len(h)-1
 	e := h[last]
 	h[last] = entry{}
-	h = h[:last]
-	*q = h
+	*q = h[:last]
 	if last > 0 {
-		h.sink(0, e)
+		q.sink(0, e)
 	}
 	return first
 }
 
 // sink puts e where i is, or below.
-func (h events) sink(i int, e entry) {
+func (q *events) sink(i int, e entry) {
+	h := *q
 	last := len(h)
 	for {
 		below := 2*i + 1
@@ -335,9 +335,8 @@ func (h events) sink(i int, e entry) {
 
 // sweep throws out what was stopped.
 func (q *events) sweep() {
-	h := slices.DeleteFunc(*q, func(e entry) bool { return e.do == nil })
-	for i := len(h)/2 - 1; i >= 0; i-- {
-		h.sink(i, h[i])
+	*q = slices.DeleteFunc(*q, func(e entry) bool { return e.do == nil })
+	for i := len(*q)/2 - 1; i >= 0; i-- {
+		q.sink(i, (*q)[i])
 	}
-	*q = h
 }

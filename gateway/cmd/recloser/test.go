@@ -154,7 +154,7 @@ func readScenario(file string) ([]byte, error) {
 	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() { // a pipe would have us wait for ever
 		return nil, fmt.Errorf("%s is not a regular file", file)
 	}
-	f, err := os.Open(file) //nolint:gosec // it is the file that was named
+	f, err := os.Open(file)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func rewrite(file string, content []byte) error {
 	if info.Mode().Perm()&0o222 == 0 {
 		return fmt.Errorf("%s is read-only", file)
 	}
-	old, err := os.OpenFile(file, os.O_WRONLY, 0) //nolint:gosec // it is the file that was named
+	old, err := os.OpenFile(file, os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}

@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -45,6 +47,21 @@ func TestTestUpdateReplacesTheFile(t *testing.T) {
 	}
 	onlyFile(t, dir, file)
 	onlyFile(t, links, link)
+}
+
+// A limit on the size of files stands for a disk that is full.
+func TestTestUpdateOnAFullDisk(t *testing.T) {
+	dir, content := t.TempDir(), failing+strings.Repeat("# a comment\n", 1000)
+	file := writeScenario(t, dir, "fails", content)
+	out, err := exec.CommandContext(t.Context(), "sh", "-c", `ulimit -f 1 && exec "$0" test --update "$1"`, binary, file).CombinedOutput()
+	var failed *exec.ExitError
+	if !errors.As(err, &failed) || failed.ExitCode() != exitBadConfig || !strings.Contains(string(out), "the scenario cannot be written: ") {
+		t.Errorf("%v: %s", err, out)
+	}
+	if now, err := os.ReadFile(file); err != nil || string(now) != content {
+		t.Errorf("%v: %d of %d bytes are left", err, len(now), len(content))
+	}
+	onlyFile(t, dir, file)
 }
 
 func TestTestUpdateThatFailsChangesNothing(t *testing.T) {
