@@ -1,7 +1,7 @@
 package scenario
 
 import (
-	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -51,18 +51,6 @@ func TestCallsThatAreOverAreForgotten(t *testing.T) {
 	}
 }
 
-// The end of a call is judged before its context is done.
-func TestEndOfACallIsNotACancellation(t *testing.T) {
-	const content = `settings consecutive=2 retry=2 timeout=1h
-0s call with deadline 1h -> fail
-   call giving up after 1h -> fail in 1ms
-1s expect open, event open reason=run
-`
-	if r := mustRun(t, mustParse(t, content)); !r.Good() {
-		t.Error(textOf(t, r))
-	}
-}
-
 // However many lines there are of one moment.
 func TestAllEventsAreHeard(t *testing.T) {
 	for _, content := range []string{
@@ -76,12 +64,21 @@ func TestAllEventsAreHeard(t *testing.T) {
 	}
 }
 
-// Nothing runs on when Run has returned: a bubble of which a goroutine stays behind is a deadlock.
+// Nothing runs on when Run has returned: the breaker's listener has heard everything,
+// and a bubble of which a goroutine stays behind is a deadlock.
 func TestRunLeavesNothingBehind(t *testing.T) {
-	for _, n := range []int{1, 1500, 4900} {
-		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			s := mustParse(t, "0s expect closed\n"+strings.Repeat("   isolate\n   release\n", n)+"   call deaf -> hang\n")
-			synctest.Test(t, func(t *testing.T) { mustRun(t, s) })
-		})
+	for _, end := range []string{
+		"reset",
+		"1000 at once: reset",
+		"call deaf -> hang",
+		strings.Repeat("isolate\n   release\n   ", 4900) + "reset",
+	} {
+		s := mustParse(t, "0s expect closed\n   "+end+"\n")
+		var played *run
+		s.steps = slices.Insert(s.steps, 0, step{line: 1, act: instant(func(r *run) { played = r })})
+		synctest.Test(t, func(t *testing.T) { mustRun(t, s) })
+		if told := played.stats().Seq; uint64(len(played.heard)) != told {
+			t.Errorf("%.20s: %d events were heard of %d", end, len(played.heard), told)
+		}
 	}
 }
