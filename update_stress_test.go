@@ -50,7 +50,7 @@ func (s *stress) keep(t *testing.T, seed uint64, enough func() bool, stop func()
 		callers.Go(func() {
 			r := rand.New(rand.NewPCG(uint64(g), seed))
 			keepAt := r.IntN(calls)
-			for i, began := 0, time.Now(); i < calls || !enough() && time.Since(began) < time.Minute; i++ {
+			for i, began := 0, time.Now(); i < calls || !enough() && time.Since(began) < 20*time.Second; i++ {
 				s.do(r)
 				if i < keepAt || kept[g] != nil {
 					continue
