@@ -92,15 +92,18 @@ func (b *Breaker) Do(ctx context.Context, fn func(context.Context) error) error 
 		start = int64(time.Since(b.base))
 	}
 	p := b.cur.Load()
-	r := &p.first
-	if rs := p.rings.Load(); rs != nil {
-		r = rs.pick()
-	}
-	if start >= p.short.Load() || fn == nil || ctx.Err() != nil || !r.tryEnter(start) {
+	if start >= p.short.Load() {
 		if start < -p.short.Load() && ctx.Err() == nil {
 			p.refused.Add(1)
 			return p.refusal
 		}
+		return b.do(ctx, start, fn)
+	}
+	r := &p.first
+	if rs := p.rings.Load(); rs != nil {
+		r = rs.pick()
+	}
+	if fn == nil || ctx.Err() != nil || !r.tryEnter(start) {
 		return b.do(ctx, start, fn)
 	}
 	returned := false
