@@ -2,7 +2,6 @@ package recloser_test
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -79,18 +78,7 @@ func TestGuidesLinkToWhatIsThere(t *testing.T) {
 			continue // of TestDocumentsNameFilesThatAreThere
 		}
 		text := regexp.MustCompile("(?ms)^```.*?^```$").ReplaceAllString(read(t, document), "")
-		for _, m := range regexp.MustCompile(`\]\(([^):#]*)#?([^):]*)\)`).FindAllStringSubmatch(text, -1) {
-			linked++
-			target := document
-			if m[1] != "" {
-				target = filepath.Join(filepath.Dir(document), m[1])
-			}
-			if _, err := os.Stat(target); err != nil {
-				t.Errorf("%s: %v", document, err)
-			} else if m[2] != "" && !hasSection(read(t, target), m[2]) {
-				t.Errorf("%s: %s has no section %s", document, target, m[2])
-			}
-		}
+		linked += checkLinks(t, document, text)
 	}
 	if linked == 0 {
 		t.Error("nothing is linked at all")

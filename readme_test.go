@@ -66,23 +66,11 @@ func TestDocumentsNameFilesThatAreThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	links := regexp.MustCompile(`\]\(([^):#]*)#?([^):]*)\)`)
 	files := regexp.MustCompile("`([a-z/]+[a-z_]+\\.go)`")
 	linked, named := 0, 0
 	for _, document := range append(documents, "README.md", "CONTRIBUTING.md") {
 		text := read(t, document)
-		for _, m := range links.FindAllStringSubmatch(text, -1) {
-			linked++
-			target := document
-			if m[1] != "" {
-				target = filepath.Join(filepath.Dir(document), m[1])
-			}
-			if _, err := os.Stat(target); err != nil {
-				t.Errorf("%s: %v", document, err)
-			} else if m[2] != "" && !hasSection(read(t, target), m[2]) {
-				t.Errorf("%s: %s has no section %s", document, target, m[2])
-			}
-		}
+		linked += checkLinks(t, document, text)
 		for _, m := range files.FindAllStringSubmatch(text, -1) {
 			named++
 			if _, err := os.Stat(m[1]); err != nil {
@@ -93,6 +81,25 @@ func TestDocumentsNameFilesThatAreThere(t *testing.T) {
 	if linked == 0 || named == 0 {
 		t.Errorf("found %d links and %d names of files: the patterns are wrong", linked, named)
 	}
+}
+
+// checkLinks fails the test for each link in the text of a document that leads
+// nowhere, and returns how many links there are.
+func checkLinks(t *testing.T, document, text string) (links int) {
+	t.Helper()
+	for _, m := range regexp.MustCompile(`\]\(([^):#]*)#?([^):]*)\)`).FindAllStringSubmatch(text, -1) {
+		links++
+		target := document
+		if m[1] != "" {
+			target = filepath.Join(filepath.Dir(document), m[1])
+		}
+		if _, err := os.Stat(target); err != nil {
+			t.Errorf("%s: %v", document, err)
+		} else if m[2] != "" && !hasSection(read(t, target), m[2]) {
+			t.Errorf("%s: %s has no section %s", document, target, m[2])
+		}
+	}
+	return links
 }
 
 // hasSection reports whether a Markdown text has a heading that GitHub links

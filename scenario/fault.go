@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
-	"unicode/utf8"
+
+	"github.com/recloser-go/recloser/internal/fault"
 )
 
 // Fault is one thing that is wrong with how a file is written.
@@ -26,49 +26,19 @@ func (f Fault) Error() string {
 	return s
 }
 
-// maxPicture is how many characters of a line can be looked at.
-const maxPicture = 300
-
 // Detail returns Error and, unless it is too long, below it the line with a
 // caret under the column.
-func (f Fault) Detail() string {
-	if strings.TrimSpace(f.Source) == "" || utf8.RuneCountInString(f.Source) > maxPicture {
-		return f.Error()
-	}
-	before := []rune(f.Source)
-	before = before[:min(f.Column-1, len(before))]
-	indent := strings.Map(func(r rune) rune {
-		if r == '\t' {
-			return r // as wide as the tab above it
-		}
-		return ' '
-	}, string(before))
-	return fmt.Sprintf("%s\n    %s\n    %s^", f.Error(), f.Source, indent)
-}
+func (f Fault) Detail() string { return fault.Detail(f.Error(), f.Source, f.Column) }
 
 // Faults is everything that is wrong with a file, in the order of its lines.
 type Faults []Fault
 
-// maxShown is how many faults are told: more are hardly read at once.
-const maxShown = 50
-
 // Error returns one line for each of the first 50 faults, and says how many
 // more there are.
-func (f Faults) Error() string { return f.join(Fault.Error) }
+func (f Faults) Error() string { return fault.Join(f, Fault.Error) }
 
 // Detail is Error with the lines of the file, for people at a terminal.
-func (f Faults) Detail() string { return f.join(Fault.Detail) }
-
-func (f Faults) join(write func(Fault) string) string {
-	var lines []string
-	for _, fault := range f[:min(len(f), maxShown)] {
-		lines = append(lines, write(fault))
-	}
-	if more := len(f) - maxShown; more > 0 {
-		lines = append(lines, fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(lines, "\n")
-}
+func (f Faults) Detail() string { return fault.Join(f, Fault.Detail) }
 
 func (f Faults) sort() {
 	slices.SortStableFunc(f, func(a, b Fault) int {

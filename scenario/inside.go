@@ -32,7 +32,6 @@ func (i *inside) run() {
 		if recover() != nil {
 			result = "panic"
 		}
-		i.cancel()
 		i.finish(result)
 	}()
 	err := i.r.guard.Do(i.ctx, i.serve, i.marks()...)

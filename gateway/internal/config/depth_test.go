@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/recloser-go/recloser/internal/fault"
 )
 
 // Small enough that the parser would manage too: no test may be dangerous if
@@ -80,16 +82,16 @@ func TestTooLong(t *testing.T) {
 
 func TestFaultsAreCapped(t *testing.T) {
 	var file strings.Builder
-	for i := range maxShown + 123 - 2 { // and the file has no dependencies and no routes
+	for i := range fault.MaxShown + 123 - 2 { // and the file has no dependencies and no routes
 		fmt.Fprintf(&file, "x%d: 1\n", i)
 	}
 	_, err := Parse("x.yaml", []byte(file.String()))
 	faults, _ := errors.AsType[Errors](err)
-	if len(faults) != maxShown+123 {
+	if len(faults) != fault.MaxShown+123 {
 		t.Fatalf("%d faults", len(faults))
 	}
 	for _, text := range []string{faults.Error(), faults.Detail()} {
-		if !strings.HasSuffix(text, "\nand 123 more") || strings.Count(text, "x.yaml:") != maxShown {
+		if !strings.HasSuffix(text, "\nand 123 more") || strings.Count(text, "x.yaml:") != fault.MaxShown {
 			t.Errorf("got\n%s", text)
 		}
 	}

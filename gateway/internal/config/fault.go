@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
-	"unicode/utf8"
+
+	"github.com/recloser-go/recloser/internal/fault"
 )
 
 // Fault is one thing that is wrong with a file.
@@ -26,49 +26,18 @@ func (f Fault) Error() string {
 	return s
 }
 
-// maxPicture is how many characters of a line can be looked at.
-const maxPicture = 300
-
 // Detail returns Error and, unless it is too long, below it the line with a caret under the column.
-func (f Fault) Detail() string {
-	if strings.TrimSpace(f.Source) == "" || utf8.RuneCountInString(f.Source) > maxPicture {
-		return f.Error()
-	}
-	before := []rune(f.Source)
-	before = before[:min(f.Column-1, len(before))]
-	indent := strings.Map(func(r rune) rune {
-		if r == '\t' {
-			return r // as wide as the tab above it
-		}
-		return ' '
-	}, string(before))
-	return fmt.Sprintf("%s\n    %s\n    %s^", f.Error(), f.Source, indent)
-}
+func (f Fault) Detail() string { return fault.Detail(f.Error(), f.Source, f.Column) }
 
 // Errors is everything that is wrong with a file, in the order of its lines.
 type Errors []Fault
 
-// maxShown is how many faults are told: more are hardly read at once.
-const maxShown = 50
-
 // Error returns one line for each of the first 50 faults, and says how many
 // more there are.
-func (e Errors) Error() string { return e.join(Fault.Error) }
+func (e Errors) Error() string { return fault.Join(e, Fault.Error) }
 
 // Detail is Error with the lines of the file, for people at a terminal.
-func (e Errors) Detail() string { return e.join(Fault.Detail) }
-
-func (e Errors) join(write func(Fault) string) string {
-	shown := min(len(e), maxShown)
-	lines := make([]string, shown)
-	for i, f := range e[:shown] {
-		lines[i] = write(f)
-	}
-	if more := len(e) - shown; more > 0 {
-		lines = append(lines, fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(lines, "\n")
-}
+func (e Errors) Detail() string { return fault.Join(e, Fault.Detail) }
 
 // Unwrap returns each fault as an error of its own.
 func (e Errors) Unwrap() []error {
