@@ -22,6 +22,8 @@ func (b *Breaker) endOf(o *override, now int64) int64 {
 	return min(o.until, b.clockAt(o.end, now))
 }
 
+// reviewOf returns when to look at the end of an override again, never where the
+// clock loses no time.
 func (b *Breaker) reviewOf(o *override, now int64) int64 {
 	if b.clock == nil || b.clock.manual || o.end.IsZero() {
 		return never
@@ -29,6 +31,7 @@ func (b *Breaker) reviewOf(o *override, now int64) int64 {
 	return now + int64(time.Second)
 }
 
+// review does nothing: that something was due is enough for next to be asked.
 func (b *Breaker) review(*period, int64, int64) {}
 
 // ErrIsolated is what TripFor returns for an isolated breaker.
