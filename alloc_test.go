@@ -5,6 +5,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unsafe"
 )
 
 // settings in which every call is judged by all rules.
@@ -60,6 +61,31 @@ func TestCallsDoNotAllocate(t *testing.T) {
 	}
 	if st := open.Stats(); st.Refused[ReasonOpen] == 0 {
 		t.Fatalf("the calls were not refused: %+v", st)
+	}
+}
+
+// A good call finds what it needs in few cache lines of a small object:
+// docs/decisions/0003-engine.md.
+func TestPlainCallsReadFewCacheLines(t *testing.T) {
+	var b Breaker
+	for _, c := range []struct {
+		name      string
+		got, most uintptr
+	}{
+		{"in a Set", unsafe.Sizeof(b), 896},
+		{"made by New", unsafe.Sizeof(struct {
+			Breaker
+			rules
+		}{}), 1024},
+		{"its first fields, up to the shortest calls", unsafe.Offsetof(b.good) + unsafe.Sizeof(b.good[0]), 32},
+		{"its period's, up to the words of the ring", unsafe.Offsetof(b.first.first) + unsafe.Offsetof(b.first.first.words), 64},
+	} {
+		if c.got > c.most {
+			t.Errorf("%s: %d bytes, want at most %d", c.name, c.got, c.most)
+		}
+	}
+	if unsafe.Sizeof(uintptr(0)) == 8 && unsafe.Offsetof(b.first)%64 != 0 {
+		t.Errorf("the period begins at %d, in the middle of a cache line", unsafe.Offsetof(b.first))
 	}
 }
 

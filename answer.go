@@ -28,7 +28,7 @@ func (b *Breaker) sending(c *call, now int64) {
 func (b *Breaker) sent(c *call, now int64) {
 	b.act(now, func(now int64) {
 		p := c.period
-		c.sending, c.clock, c.limit = false, now, b.slowAfter
+		c.sending, c.clock, c.limit = false, now, b.rules().slowAfter()
 		switch {
 		case c.kind == onTrial:
 			b.clockTrial(c.trial, now)

@@ -3,7 +3,6 @@ package recloser
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,23 +16,21 @@ import (
 // that listeners are called on a goroutine of their own when the state changes;
 // so it needs no Close.
 type Breaker struct {
-	cur   atomic.Pointer[period] // what the rules say, or the isolation
-	clock *Clock                 // nil: the machine's
-	base  time.Time              // the machine's clock counts from here
-	place atomic.Uint32          // in a Set
-	good  histogram              // calls that ended well and in time, in the period that admitted them; see also lanes
+	cur     atomic.Pointer[period] // what the rules say, or the isolation
+	inForce atomic.Pointer[rules]  // set under the lock
+	place   atomic.Uint32          // in a Set
+	seed    uint32                 // of the jitter, so that tests have the same each time; 0: none
+	good    histogram              // calls that ended well and in time, in the period that admitted them; see also lanes
+	first   period                 // cur of a breaker that never changed its state
 
 	name   string
-	live   atomic.Pointer[rules]    // for who does not hold the lock
 	hold   atomic.Pointer[override] // set while held closed
 	adrift atomic.Int64             // running calls that no ring counts any more, see ring
 
-	mu     sync.Mutex // guards everything below, and the parts of a period that say so
-	*rules            // in force
-	*past             // nil as long as nothing happened but good calls
-	log    eventLog
-	seen   int64 // the latest time that was settled
-	random func() float64
+	mu    sync.Mutex // guards everything below, and the parts of a period that say so
+	*past            // nil as long as nothing happened but good calls
+	log   *eventLog  // nil as long as there is nobody and nothing to tell
+	seen  int64      // the latest time that was settled
 }
 
 // past is what a breaker remembers beyond its period: most have nothing to
@@ -59,22 +56,24 @@ func New(cfg Config) (*Breaker, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	return newBreaker(cfg.Name, newRules(cfg.WithDefaults())), nil
+	alone := &struct { // one object takes less than two
+		Breaker
+		rules
+	}{rules: rules{cfg.WithDefaults(), time.Now()}}
+	alone.begin(cfg.Name, &alone.rules)
+	return &alone.Breaker, nil
 }
 
-func newBreaker(name string, r *rules) *Breaker {
-	b := &Breaker{name: name, rules: r, clock: r.cfg.Clock, random: rand.Float64}
-	b.live.Store(r)
-	switch {
-	case b.clock == nil:
-		b.base = time.Now()
-	case b.clock.manual: // a test: the same each time
-		b.random = rand.New(rand.NewPCG(b.clock.breakers.Add(1), 0)).Float64
+// begin makes a breaker of a zero one.
+func (b *Breaker) begin(name string, r *rules) {
+	b.name = name
+	b.inForce.Store(r)
+	if clock := r.cfg.Clock; clock != nil && clock.manual {
+		b.seed = clock.breakers.Add(1)
 	}
 	now := b.now()
 	b.cur.Store(b.newPeriod(Closed, now, never, ""))
 	b.settle(now)
-	return b
 }
 
 // Do runs fn if the breaker lets it through, and books how it ended. The error
@@ -86,16 +85,20 @@ func (b *Breaker) Do(ctx context.Context, fn func(context.Context) error) error 
 	// A plain call needs no call object; now and ring are written out here, as the
 	// compiler does not inline them. What that is worth: docs/decisions/0003-engine.md.
 	var start, end int64
-	if b.clock != nil {
-		start = b.clock.now()
-	} else {
-		start = int64(time.Since(b.base))
-	}
+	short := b.first.short.Load() // mostly that of cur, and here before cur is
 	p := b.cur.Load()
-	if start >= p.short.Load() {
-		if start < -p.short.Load() && ctx.Err() == nil {
-			p.refused.Add(1)
-			return p.refusal
+	if p != &b.first {
+		short = p.short.Load()
+	}
+	rules := b.rules()
+	if clock := rules.cfg.Clock; clock != nil {
+		start = clock.now()
+	} else {
+		start = int64(time.Since(rules.base))
+	}
+	if start >= short {
+		if start < -short && ctx.Err() == nil {
+			return p.refuse()
 		}
 		return b.do(ctx, start, fn)
 	}
@@ -114,13 +117,17 @@ func (b *Breaker) Do(ctx context.Context, fn func(context.Context) error) error 
 	}()
 	err := fn(ctx)
 	returned = true
-	if b.clock != nil {
-		end = b.clock.now()
+	if rules := b.rules(); rules.cfg.Clock != nil {
+		end = rules.cfg.Clock.now()
 	} else {
-		end = int64(time.Since(b.base))
+		end = int64(time.Since(rules.base))
 	}
 	if took := end - start; err == nil && took < r.limit && end < p.quiet.Load() && r.leave(start) {
-		r.good.add(took)
+		good := &b.good
+		if r != &p.first { // else r.good is the same, but far from the rest
+			good = r.good
+		}
+		good.add(took)
 		if p.isNews(start, end, took) {
 			p.note(start, end, took)
 		}
@@ -278,18 +285,17 @@ func (b *Breaker) admit(ctx context.Context, now int64, c *call) error {
 		}
 		if b.passesAll(p) {
 			b.adrift.Add(1)
-			c.begin(p, now, b.live.Load().slowAfter)
+			c.begin(p, now, b.rules().slowAfter())
 			c.kind = unjudged
 			return nil
 		}
-		p.refused.Add(1)
-		return p.refusal
+		return p.refuse()
 	}
 }
 
 // passesAll reports whether calls pass that p refuses.
 func (b *Breaker) passesAll(p *period) bool {
-	return b.hold.Load() != nil || b.live.Load().cfg.Shadow && p.state != Isolated
+	return b.hold.Load() != nil || b.cfg().Shadow && p.state != Isolated
 }
 
 // admitSome decides on a call in a period that lets some in. It may be over by
@@ -305,7 +311,7 @@ func (b *Breaker) admitSome(now int64, c *call) (p *period, ok bool) {
 		case p.state == Closed:
 			if ok = true; !c.enter(p, now) { // its slice is over already: nobody can tell when it is slow
 				b.adrift.Add(1)
-				c.begin(p, now, b.slowAfter)
+				c.begin(p, now, b.rules().slowAfter())
 				c.kind = unjudged
 			}
 		}
@@ -336,12 +342,7 @@ func (b *Breaker) succeed(c *call, now int64) {
 }
 
 // now reads the breaker's clock, in nanoseconds since it began.
-func (b *Breaker) now() int64 {
-	if b.clock != nil {
-		return b.clock.now()
-	}
-	return int64(time.Since(b.base))
-}
+func (b *Breaker) now() int64 { return b.rules().now() }
 
 // look performs what is due and returns the period that is current then.
 func (b *Breaker) look(now int64) *period {
@@ -375,7 +376,7 @@ func (b *Breaker) Name() string { return b.name }
 
 // Config returns the settings in force, with every default filled in.
 func (b *Breaker) Config() Config {
-	cfg := b.live.Load().cfg
+	cfg := *b.cfg()
 	cfg.Name = b.name
 	return cfg
 }

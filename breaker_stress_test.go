@@ -199,8 +199,8 @@ func (s *stress) check(t *testing.T, events *chain) {
 	if p := s.b.cur.Load(); s.b.adrift.Load() != 0 || p.out != 0 || p.overdue != 0 || st.Trials != 0 {
 		t.Errorf("%d adrift, %d out of the ring, %d trials", s.b.adrift.Load(), p.out, st.Trials)
 	}
-	if len(s.b.log.subs) != 1 {
-		t.Errorf("%d listeners are left", len(s.b.log.subs))
+	if len(s.b.events().subs) != 1 {
+		t.Errorf("%d listeners are left", len(s.b.events().subs))
 	}
 }
 

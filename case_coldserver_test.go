@@ -1,7 +1,6 @@
 package recloser
 
 import (
-	"math/rand/v2"
 	"testing"
 	"time"
 )
@@ -51,7 +50,7 @@ func comeBack(t *testing.T, cfg Config, seed uint64) float64 {
 	const interval, slow, outage, after = 5 * time.Millisecond, 2 * time.Second, time.Minute, 300 * time.Second
 	cfg.SlowCall = slow
 	s := newSim(t, cfg).checked()
-	s.b.random = rand.New(rand.NewPCG(92, seed)).Float64
+	s.b.seed = uint32(seed) + 1
 	s.offer(interval, outage, hangFor(20*time.Millisecond))
 	s.run(outage)
 

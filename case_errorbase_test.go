@@ -84,7 +84,7 @@ func TestC93_FastErrorsDuringTheSlowStart(t *testing.T) {
 	for seed := range seeds {
 		s := newSim(t, Config{}).checked()
 		random := rand.New(rand.NewPCG(93, seed))
-		s.b.random = random.Float64
+		s.b.seed = uint32(seed) + 1
 		s.offer(time.Millisecond, outage, hangFor(20*time.Millisecond))
 		s.run(outage)
 		s.mustBe(Open)

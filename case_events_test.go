@@ -121,7 +121,7 @@ func TestC53_TwoListeners(t *testing.T) {
 		}
 		b.Reset("test", "")
 		synctest.Wait()
-		mustEqual(t, "listeners left", len(b.log.subs), 0)
+		mustEqual(t, "listeners left", len(b.events().subs), 0)
 		if after := runtime.NumGoroutine(); after > before {
 			t.Errorf("%d goroutines, %d before", after, before)
 		}

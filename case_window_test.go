@@ -338,8 +338,8 @@ func TestC47_CallsLongerThanTheWindow(t *testing.T) {
 				s.run(2 * time.Minute)
 				trip := s.mustTrip(ReasonRate)
 				enough := uint64(20)
-				if s.b.spread > 0 {
-					enough = max(enough, uint64(s.b.spread/int64(interval))+1)
+				if s.b.rules().spread() > 0 {
+					enough = max(enough, uint64(s.b.rules().spread()/int64(interval))+1)
 				}
 				mustEqual(t, "ended", trip.Counts.Judged(), enough)
 				mustEqual(t, "tripped at", s.at(trip), time.Minute+time.Duration(enough-1)*interval)

@@ -14,7 +14,7 @@ import (
 type Clock struct {
 	word     atomic.Int64 // the time in ns, doubled; the lowest bit asks the next reader to say that he read it
 	manual   bool
-	breakers atomic.Uint64 // that a manual clock has: the seeds of their jitter
+	breakers atomic.Uint32 // that a manual clock has: the seeds of their jitter
 	tick     time.Duration
 	wake     chan struct{} // has room for one
 	stop     chan struct{}

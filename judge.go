@@ -124,7 +124,7 @@ func (b *Breaker) setBusy(p *period, w *sums) {
 
 // sum adds up the window of p as it is at at.
 func (b *Breaker) sum(p *period, at int64) sums {
-	return p.window.sum(b.rules, at, b.goods())
+	return p.window.sum(b.rules(), at, b.goods())
 }
 
 func (w *sums) counts(p *period) Counts {
@@ -137,17 +137,17 @@ func (w *sums) counts(p *period) Counts {
 
 // verdict returns the reason to trip at at, or "".
 func (b *Breaker) verdict(p *period, w *sums, at int64) Reason {
-	if w.judged() >= uint64(b.cfg.MinCalls) && b.spreadOver(p, w.first, w.last, at) && b.rateReached(w, b.undecided(p, w.last)) {
+	if w.judged() >= uint64(b.cfg().MinCalls) && b.spreadOver(p, w.first, w.last, at) && b.rateReached(w, b.undecided(p, w.last)) {
 		return ReasonRate
 	}
 	r := &p.run
-	if b.cfg.Consecutive <= 0 || r.length == 0 {
+	if b.cfg().Consecutive <= 0 || r.length == 0 {
 		return ""
 	}
 	if rp := p.ramp.Load(); rp != nil && rp.condemned(b, p) && b.onTheWay(p) == 0 {
 		return ReasonRun
 	}
-	if r.length >= b.cfg.Consecutive && b.spreadOver(p, r.first, r.last, at) && b.improbable(r) && b.undecided(p, r.last) <= int64(r.length) {
+	if r.length >= b.cfg().Consecutive && b.spreadOver(p, r.first, r.last, at) && b.improbable(r) && b.undecided(p, r.last) <= int64(r.length) {
 		return ReasonRun
 	}
 	return ""
@@ -156,17 +156,17 @@ func (b *Breaker) verdict(p *period, w *sums, at int64) Reason {
 // rateReached reports whether the bad share reaches the limit, with the
 // undecided calls taken for good.
 func (b *Breaker) rateReached(w *sums, undecided int64) bool {
-	return b.ratePPM > 0 && w.bad() > 0 && w.bad()*1e6 >= b.ratePPM*(w.judged()+uint64(undecided))
+	return b.rules().ratePPM() > 0 && w.bad() > 0 && w.bad()*1e6 >= b.rules().ratePPM()*(w.judged()+uint64(undecided))
 }
 
 // spreadOver reports whether bad calls admitted from first to last are more
 // than one burst. A call among them that is overdue and still not answered shows
 // that the trouble goes on.
 func (b *Breaker) spreadOver(p *period, first, last, at int64) bool {
-	if p.overdue > 0 && b.slow > 0 && p.lastOverdue >= first {
-		last = max(last, at-b.slow)
+	if p.overdue > 0 && b.rules().slow() > 0 && p.lastOverdue >= first {
+		last = max(last, at-b.rules().slow())
 	}
-	return last-first >= b.spread
+	return last-first >= b.rules().spread()
 }
 
 // undecided returns how many calls admitted before last are still running.
@@ -174,7 +174,7 @@ func (b *Breaker) spreadOver(p *period, first, last, at int64) bool {
 // pause are all bad: without these calls the rules would judge by them alone.
 // Like Spread, and switched off with it, this asks for more than a burst.
 func (b *Breaker) undecided(p *period, last int64) int64 {
-	if b.spread == 0 {
+	if b.rules().spread() == 0 {
 		return 0
 	}
 	var n int64
@@ -187,7 +187,7 @@ func (b *Breaker) undecided(p *period, last int64) int64 {
 // improbable reports whether a run of that length is no accident, given how
 // many calls were bad before it.
 func (b *Breaker) improbable(r *run) bool {
-	if b.ratePPM == 0 || r.of < uint64(b.cfg.MinCalls) {
+	if b.rules().ratePPM() == 0 || r.of < uint64(b.cfg().MinCalls) {
 		return true
 	}
 	f := float64(r.bad) / float64(r.of)
@@ -197,12 +197,12 @@ func (b *Breaker) improbable(r *run) bool {
 // nextVerdict returns the moment at which the rules will say otherwise with no
 // further call: an overdue call has gone on for long enough, see spreadOver.
 func (p *period) nextVerdict(r *rules) int64 {
-	if p.trouble == nil || p.overdue == 0 || r.slow == 0 || r.spread == 0 {
+	if p.trouble == nil || p.overdue == 0 || r.slow() == 0 || r.spread() == 0 {
 		return never
 	}
 	at := int64(never)
 	consider := func(first int64) {
-		if t := first + r.spread + r.slow; t > p.ruledAt {
+		if t := first + r.spread() + r.slow(); t > p.ruledAt {
 			at = min(at, t)
 		}
 	}
@@ -223,19 +223,24 @@ func (b *Breaker) stepAfterClosed(p *period, at int64) int {
 	switch {
 	case !b.tripped || b.calm(p, at):
 		return 0
-	case good < uint64(b.cfg.MinCalls):
-		return b.stepUp(b.step)
+	case good < uint64(b.cfg().MinCalls):
+		return b.rules().stepUp(b.step)
 	}
 	return max(b.step-1, 0)
 }
 
 // calm reports whether the steps are forgotten at at.
 func (b *Breaker) calm(p *period, at int64) bool {
-	return p.state == Closed && at-p.since >= int64(b.cfg.ResetAfter) && b.goodIn(p) > 0
+	return p.state == Closed && at-p.since >= int64(b.cfg().ResetAfter) && b.goodIn(p) > 0
 }
 
 // goodIn returns how many calls were good in the closed period p.
-func (b *Breaker) goodIn(p *period) uint64 { return b.goods() - p.goodBefore }
+func (b *Breaker) goodIn(p *period) uint64 {
+	if p.trouble == nil {
+		return b.goods() // it is the first one
+	}
+	return b.goods() - p.goodBefore
+}
 
 // judge gives the verdict on a call of a closed period.
 func (b *Breaker) judge(p *period, c *call, now, took int64, slow bool, e ending) {
@@ -279,7 +284,7 @@ func impatient(c *call, now int64, e ending) bool {
 
 // toldToWait opens the breaker for as long as the dependency asks, if it does.
 func (b *Breaker) toldToWait(p *period, now int64, e ending) bool {
-	if e.wait == nil || e.wait.After <= 0 || b.cfg.RetryAfterMax <= 0 {
+	if e.wait == nil || e.wait.After <= 0 || b.cfg().RetryAfterMax <= 0 {
 		return false
 	}
 	if e.wait.Throttled {
@@ -288,6 +293,6 @@ func (b *Breaker) toldToWait(p *period, now int64, e ending) bool {
 		}
 	}
 	b.cause = e.err
-	b.open(now, now+int64(min(e.wait.After, b.cfg.RetryAfterMax)), ReasonToldToWait, Transition{Counts: b.countsAt(p, now)})
+	b.open(now, now+int64(min(e.wait.After, b.cfg().RetryAfterMax)), ReasonToldToWait, Transition{Counts: b.countsAt(p, now)})
 	return true
 }

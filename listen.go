@@ -6,7 +6,8 @@ import (
 )
 
 // eventLog numbers the transitions and hands them to the listeners. The
-// breaker's lock guards it.
+// breaker's lock guards it. Most breakers have none: nothing to tell, and nobody
+// to listen.
 type eventLog struct {
 	seq    uint64
 	shown  State // To of the last transition
@@ -17,7 +18,7 @@ type eventLog struct {
 
 // emit completes t, hands it on and returns it.
 func (b *Breaker) emit(at int64, t Transition) *Transition {
-	l := &b.log
+	l := b.events()
 	t.Seq, t.Name, t.From, t.At = l.seq+1, b.name, l.shown, b.timeAt(at)
 	l.seq, l.shown, l.at = t.Seq, t.To, at
 	key := TransitionKey{To: t.To, Reason: t.Reason}
@@ -34,6 +35,22 @@ func (b *Breaker) emit(at int64, t Transition) *Transition {
 	return &t
 }
 
+// events returns the breaker's log.
+func (b *Breaker) events() *eventLog {
+	if b.log == nil {
+		b.log = &eventLog{}
+	}
+	return b.log
+}
+
+// last returns when the last transition was.
+func (l *eventLog) last() int64 {
+	if l == nil {
+		return 0
+	}
+	return l.at
+}
+
 // Subscribe has fn called with every transition from now on, in order and one
 // at a time, on a goroutine that lives only while there is something to tell.
 // No call waits for fn, no other listener either, and fn may use the breaker. A
@@ -44,11 +61,12 @@ func (b *Breaker) Subscribe(fn func(Transition)) (unsubscribe func()) {
 	s := &subscriber{fn: fn}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.log.subs = append(slices.Clone(b.log.subs), s)
+	l := b.events()
+	l.subs = append(slices.Clone(l.subs), s)
 	return func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		b.log.subs = slices.DeleteFunc(slices.Clone(b.log.subs), func(o *subscriber) bool { return o == s })
+		l.subs = slices.DeleteFunc(slices.Clone(l.subs), func(o *subscriber) bool { return o == s })
 	}
 }
 

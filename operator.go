@@ -25,7 +25,7 @@ func (b *Breaker) endOf(o *override, now int64) int64 {
 // reviewOf returns when to look at the end of an override again, never where the
 // clock loses no time.
 func (b *Breaker) reviewOf(o *override, now int64) int64 {
-	if b.clock == nil || b.clock.manual || o.end.IsZero() {
+	if b.cfg().Clock == nil || b.cfg().Clock.manual || o.end.IsZero() {
 		return never
 	}
 	return now + int64(time.Second)

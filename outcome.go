@@ -93,15 +93,15 @@ func (b *Breaker) deadlinePassed(ctx context.Context, err error) bool {
 	if !ok || !errors.Is(err, context.DeadlineExceeded) {
 		return false
 	}
-	if b.clock != nil && b.clock.manual {
-		return b.clock.until(d) <= 0
+	if clock := b.cfg().Clock; clock != nil && clock.manual {
+		return clock.until(d) <= 0
 	}
 	return time.Until(d) <= 0
 }
 
 // ask asks Config.Classify.
 func (b *Breaker) ask(err error) (o Outcome) {
-	classify := b.live.Load().cfg.Classify
+	classify := b.cfg().Classify
 	if classify == nil {
 		return Failure
 	}

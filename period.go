@@ -11,15 +11,16 @@ import (
 // cleared: the next period is a new object.
 type period struct {
 	// What calls look at without the lock.
+	// Up to the words of the first ring that is one cache line.
 	short     atomic.Int64 // until then calls are let in and need no more than to be counted; if negative, until -short all are refused
 	quiet     atomic.Int64 // until then a good end matters to no rule
-	due       atomic.Int64 // when something changes by itself
 	rings     atomic.Pointer[rings]
-	ramp      atomic.Pointer[ramp]
 	goodStart atomic.Int64 // start of the good call that started last
 	goodEnd   atomic.Int64 // end of the good call that ended last
 	longest   atomic.Int64 // good call
 	first     ring         // Closed: the calls that run, see also rings
+	due       atomic.Int64 // when something changes by itself
+	ramp      atomic.Pointer[ramp]
 
 	state    State // Closed, Open, HalfOpen or Isolated
 	early    bool  // HalfOpen: began before the open time was over
@@ -27,14 +28,12 @@ type period struct {
 	since    int64
 	until    int64 // Open and Isolated: the end, or never
 	override *override
-	began    *Transition    // nil: the breaker was made so
-	refusal  *OpenError     // for every call that is not let through
-	refused  *atomic.Uint64 // counts them
+	began    *Transition // nil: the breaker was made so
+	refused  *refused    // for every call that is not let through
 
 	// Closed. The breaker's lock guards these.
-	window     window
-	goodBefore uint64 // good calls of the breaker before the period
-	*trouble          // nil as long as there was none
+	window   window
+	*trouble // nil as long as there was none
 
 	*trials // HalfOpen
 }
@@ -42,6 +41,7 @@ type period struct {
 // trouble is what a closed period knows of calls that did not just end well. The
 // breaker's lock guards it.
 type trouble struct {
+	goodBefore  uint64 // good calls of the breaker before the period
 	run         run
 	overdue     int64    // calls past SlowCall and not answered
 	out         int64    // calls that left the ring so as nobody judges them
@@ -53,16 +53,23 @@ type trouble struct {
 
 // newPeriod makes a period that is not yet in force.
 func (b *Breaker) newPeriod(s State, since, until int64, reason Reason) *period {
-	p := &period{state: s, since: since, until: until}
-	if b.past != nil || b.cfg.CancelOnTrip {
+	p := &b.first
+	if b.cur.Load() != nil {
+		p = &period{}
+	}
+	p.state, p.since, p.until = s, since, until
+	if b.past != nil || b.cfg().CancelOnTrip {
 		p.trouble = &trouble{}
 	}
 	p.goodStart.Store(-1)
 	p.goodEnd.Store(-1)
 	if s == Closed {
-		p.first.begin(b.rules, &b.good, b.releaseOf(p))
-		p.goodBefore = b.goods()
-		p.window.begin(b.rules, since, p.goodBefore)
+		p.first.begin(b.rules(), &b.good, b.releaseOf(p))
+		goods := b.goods()
+		p.window.begin(b.rules(), since, goods)
+		if p.trouble != nil {
+			p.goodBefore = goods
+		}
 	} else {
 		p.trials = &trials{}
 	}
@@ -82,9 +89,19 @@ func (b *Breaker) newPeriod(s State, since, until int64, reason Reason) *period 
 			kind = ReasonToldToWait
 		}
 	}
-	p.refused = &b.refused[refusalIndex(kind)]
-	p.refusal = b.refusalOf(p, kind)
+	p.refused = &refused{b.refusalOf(p, kind), &b.refused[refusalIndex(kind)]}
 	return p
+}
+
+// refused is what callers get who are not let through.
+type refused struct {
+	err   *OpenError
+	calls *atomic.Uint64 // counts them
+}
+
+func (p *period) refuse() error {
+	p.refused.calls.Add(1)
+	return p.refused.err
 }
 
 // release is how a trip lets go of the callers that wait for an answer.
@@ -96,7 +113,7 @@ type release struct {
 // releaseOf returns the release for calls that p admits from now on; nil without
 // CancelOnTrip.
 func (b *Breaker) releaseOf(p *period) *release {
-	if !b.cfg.CancelOnTrip {
+	if !b.cfg().CancelOnTrip {
 		return nil
 	}
 	if p.release == nil {
@@ -170,7 +187,7 @@ func (b *Breaker) open(at, until int64, reason Reason, t Transition) {
 // trip opens for as long as the step says.
 func (b *Breaker) trip(at int64, step int, reason Reason, t Transition) {
 	b.step, b.tripped = step, true
-	b.open(at, at+b.openTime(step, b.random()), reason, t)
+	b.open(at, at+b.rules().openTime(step, b.random()), reason, t)
 }
 
 // halfOpen starts trials.
@@ -218,7 +235,7 @@ func (b *Breaker) settle(now int64) int64 {
 		if at > now {
 			return now
 		}
-		act(b, p, max(at, b.log.at), now) // a call that was held up on its way in may be due before the last change
+		act(b, p, max(at, b.log.last()), now) // a call that was held up on its way in may be due before the last change
 	}
 }
 
@@ -227,7 +244,7 @@ func (b *Breaker) settle(now int64) int64 {
 func (b *Breaker) plan(p *period, at int64) {
 	var short, quiet int64
 	switch {
-	case p.state == Closed && p.ramp.Load() == nil && !b.cfg.CancelOnTrip:
+	case p.state == Closed && p.ramp.Load() == nil && !b.cfg().CancelOnTrip:
 		short = at
 	case p.state == Open && !b.passesAll(p), p.state == Isolated && b.hold.Load() == nil:
 		short = -at
@@ -264,9 +281,9 @@ func (b *Breaker) next(p *period, now int64) (at int64, act action) {
 		sooner(p.nextLease(), (*Breaker).endLease)
 	case Closed:
 		sooner(p.nextExpiry(now), (*Breaker).expire)
-		sooner(p.nextVerdict(b.rules), (*Breaker).applyDue)
+		sooner(p.nextVerdict(b.rules()), (*Breaker).applyDue)
 		if r := p.ramp.Load(); r != nil {
-			sooner(max(p.since+int64(b.cfg.Ramp), r.notBefore), (*Breaker).endRamp)
+			sooner(max(p.since+int64(b.cfg().Ramp), r.notBefore), (*Breaker).endRamp)
 		}
 		if at > now { // the slice that begins now is not for what was due before
 			sooner(p.window.rollAt, (*Breaker).rollWindow)
@@ -283,7 +300,7 @@ func (b *Breaker) endIsolation(p *period, at, _ int64) {
 }
 
 func (b *Breaker) rollWindow(p *period, _, now int64) {
-	p.window.roll(b.rules, now, b.goods())
+	p.window.roll(b.rules(), now, b.goods())
 	w := b.sum(p, now)
 	b.setBusy(p, &w)
 	b.tendRings(p)
@@ -294,11 +311,11 @@ func (b *Breaker) timeAt(at int64) time.Time {
 	if at == never {
 		return time.Time{}
 	}
-	if b.clock != nil {
-		return b.clock.timeAt(at)
+	if clock := b.cfg().Clock; clock != nil {
+		return clock.timeAt(at)
 	}
 	now := time.Now() // the wall clock may have been set since base
-	return now.Add(time.Duration(at) - now.Sub(b.base))
+	return now.Add(time.Duration(at) - now.Sub(b.rules().base))
 }
 
 // clockAt is the reverse of timeAt, as seen at now. A time that the clock cannot
@@ -308,8 +325,8 @@ func (b *Breaker) clockAt(t time.Time, now int64) int64 {
 		return never
 	}
 	left := time.Until(t)
-	if b.clock != nil {
-		left = b.clock.until(t)
+	if clock := b.cfg().Clock; clock != nil {
+		left = clock.until(t)
 	}
 	if int64(left) > never-now {
 		return never

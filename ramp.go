@@ -17,13 +17,13 @@ type ramp struct {
 
 func newRamp(b *Breaker, at int64) *ramp {
 	// refused: the first doubling has none before it, and must not end the slow start.
-	return &ramp{limit: b.cfg.Trials, doubled: b.cfg.Trials, refused: true, second: at, secondLimit: b.cfg.Trials, slowAfter: b.rampSlowAfter()}
+	return &ramp{limit: b.cfg().Trials, doubled: b.cfg().Trials, refused: true, second: at, secondLimit: b.cfg().Trials, slowAfter: b.rampSlowAfter()}
 }
 
 func (b *Breaker) rampSlowAfter() int64 {
 	slowAfter := int64(time.Second / 2)
-	if b.slow > 0 {
-		slowAfter = b.slow / 4
+	if b.rules().slow() > 0 {
+		slowAfter = b.rules().slow() / 4
 	}
 	return max(slowAfter, 2*b.slowestTrial)
 }
@@ -51,14 +51,14 @@ func (b *Breaker) onTheWay(p *period) int64 {
 // condemned reports whether so many calls in a row were bad that the breaker
 // trips, once the calls on the way are decided.
 func (r *ramp) condemned(b *Breaker, p *period) bool {
-	return b.cfg.Consecutive > 0 && p.run.length >= min(b.cfg.Consecutive, r.limit)
+	return b.cfg().Consecutive > 0 && p.run.length >= min(b.cfg().Consecutive, r.limit)
 }
 
 // good notes a good call and reports whether the slow start is over: the limit
 // has doubled and nobody was refused for it.
 func (r *ramp) good(b *Breaker, now, took int64) (over bool) {
 	if took > r.slowAfter {
-		r.limit = max(r.limit-1, b.cfg.Trials)
+		r.limit = max(r.limit-1, b.cfg().Trials)
 		return false
 	}
 	if now-r.second >= int64(time.Second) {

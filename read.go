@@ -11,14 +11,17 @@ func (b *Breaker) Stats() (s Stats) {
 }
 
 func (b *Breaker) read(now int64) Stats {
-	p, seen := b.cur.Load(), b.past
+	p, seen, log := b.cur.Load(), b.past, b.log
 	if seen == nil {
 		seen = &past{}
 	}
+	if log == nil {
+		log = &eventLog{}
+	}
 	s := Stats{
 		At: b.timeAt(now), Name: b.name, State: p.state, Automatic: p.state,
-		Since: b.timeAt(p.since), Until: b.timeAt(p.until), OpenFor: seen.openFor, Step: seen.step, Cause: seen.cause, Seq: b.log.seq,
-		MinCalls: b.cfg.MinCalls, SlowCall: b.cfg.SlowCall,
+		Since: b.timeAt(p.since), Until: b.timeAt(p.until), OpenFor: seen.openFor, Step: seen.step, Cause: seen.cause, Seq: log.seq,
+		MinCalls: b.cfg().MinCalls, SlowCall: b.cfg().SlowCall,
 		InFlight: int(b.adrift.Load()),
 		Success:  b.goods() + seen.otherGood, Failed: seen.failed, Slow: seen.slowCalls, Ignored: seen.ignored, Late: seen.late,
 		Refused: make(map[Reason]uint64, refusalKinds), Transitions: make(map[TransitionKey]uint64, len(TransitionKeys())),
@@ -63,7 +66,7 @@ func (b *Breaker) read(now int64) Stats {
 		s.Refused[reason] = seen.refused[i].Load()
 	}
 	for _, key := range TransitionKeys() {
-		s.Transitions[key] = b.log.counts[key]
+		s.Transitions[key] = log.counts[key]
 	}
 	return s
 }

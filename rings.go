@@ -27,7 +27,7 @@ type lane struct {
 }
 
 // crowded is how many races lost within a slice of the window make a ring crowded.
-const crowded = 64
+const crowded = 16
 
 // ring returns the one to enter now.
 func (p *period) ring() *ring {
@@ -89,7 +89,7 @@ func (b *Breaker) newRings(p *period, n int) {
 	rs := &rings{all: slices.Collect(p.everyRing)}
 	for i := range n {
 		r := &ring{}
-		r.begin(b.rules, &b.lanes[i].histogram, b.releaseOf(p))
+		r.begin(b.rules(), &b.lanes[i].histogram, b.releaseOf(p))
 		rs.fresh = append(rs.fresh, r)
 	}
 	rs.all = append(rs.all, rs.fresh...)

@@ -3,6 +3,7 @@ package recloser
 import (
 	"math"
 	"math/bits"
+	"math/rand/v2"
 	"time"
 )
 
@@ -16,39 +17,11 @@ const coarse = int64(4 * time.Millisecond)
 // runPause is how long a run of bad calls may pause before a new one starts.
 const runPause = int64(30 * time.Minute)
 
-// rules are the settings in the form the engine uses.
+// rules are the settings with every default filled in, and the time by which
+// they are applied. Breakers share them.
 type rules struct {
-	cfg Config
-
-	slow      int64  // SlowCall; 0: off
-	slowAfter int64  // a call that took that long is slow; never if off
-	spread    int64  // 0: off
-	ratePPM   uint64 // FailureRate in millionths; 0: off
-	shift     uint8  // of the ring
-	slice     int64  // the shortest slice of the window
-	oldSlice  int64  // the longest
-	perSlice  uint64 // judged calls it takes to end a slice before it is oldSlice old
-	maxAge    int64  // of a slice that counts
-}
-
-func newRules(c Config) *rules {
-	r := &rules{cfg: c, slowAfter: never, slice: int64(c.Window) / 10}
-	if c.SlowCall > 0 {
-		r.slow, r.slowAfter = int64(c.SlowCall), int64(c.SlowCall)
-	}
-	if c.Spread > 0 {
-		r.spread = int64(c.Spread)
-	}
-	if c.FailureRate > 0 {
-		r.ratePPM = uint64(math.Round(c.FailureRate * 1e6))
-	}
-	// Slices of a power of two cost a shift instead of a division. The ring
-	// holds 32 of them, and a call is out of it after 17 at most.
-	r.shift = uint8(bits.Len64(uint64(ringLimit(r.slowAfter))/8) - 1)
-	r.perSlice = uint64(c.MinCalls+9) / 10
-	r.maxAge = max(int64(maxWindowAge), int64(c.Window)+r.slice)
-	r.oldSlice = max(int64(maxWindowAge)/10, r.slice)
-	return r
+	cfg  Config
+	base time.Time // the machine's clock counts from here
 }
 
 // on returns the rules for a breaker with that clock.
@@ -59,6 +32,65 @@ func (r *rules) on(clock *Clock) *rules {
 	other := *r
 	other.cfg.Clock = clock
 	return &other
+}
+
+// now reads the clock, in nanoseconds since it began.
+func (r *rules) now() int64 {
+	if r.cfg.Clock != nil {
+		return r.cfg.Clock.now()
+	}
+	return int64(time.Since(r.base))
+}
+
+// rules returns those in force.
+func (b *Breaker) rules() *rules { return b.inForce.Load() }
+
+// cfg returns the settings in force, with every default filled in. They never
+// change.
+func (b *Breaker) cfg() *Config { return &b.rules().cfg }
+
+// random returns a number from [0, 1).
+func (b *Breaker) random() float64 {
+	if b.seed == 0 {
+		return rand.Float64()
+	}
+	return rand.New(rand.NewPCG(uint64(b.seed), b.events().seq)).Float64()
+}
+
+// slow returns SlowCall; 0: off.
+func (r *rules) slow() int64 { return max(int64(r.cfg.SlowCall), 0) }
+
+// slowAfter returns how long a call takes that is slow; never if none is.
+func (r *rules) slowAfter() int64 {
+	if r.cfg.SlowCall <= 0 {
+		return never
+	}
+	return int64(r.cfg.SlowCall)
+}
+
+// spread returns Spread; 0: off.
+func (r *rules) spread() int64 { return max(int64(r.cfg.Spread), 0) }
+
+// ratePPM returns FailureRate in millionths; 0: off.
+func (r *rules) ratePPM() uint64 { return uint64(math.Round(max(r.cfg.FailureRate, 0) * 1e6)) }
+
+// shift returns how long a slice of the ring lasts: 1<<shift ns. A power of two
+// costs a shift instead of a division. The ring holds 32 slices, and a call is
+// out of it after 17 at most.
+func (r *rules) shift() uint8 { return uint8(bits.Len64(uint64(ringLimit(r.slowAfter()))/8) - 1) }
+
+// slice returns the shortest slice of the window.
+func (r *rules) slice() int64 { return int64(r.cfg.Window) / 10 }
+
+// oldSlice returns the longest.
+func (r *rules) oldSlice() int64 { return max(int64(maxWindowAge)/10, r.slice()) }
+
+// perSlice returns how many judged calls end a slice before it is oldSlice old.
+func (r *rules) perSlice() uint64 { return uint64(r.cfg.MinCalls+9) / 10 }
+
+// maxAge returns how old a slice may be that counts.
+func (r *rules) maxAge() int64 {
+	return max(int64(maxWindowAge), int64(r.cfg.Window)+r.slice())
 }
 
 // openTime returns how long an opening with this step lasts, for a random

@@ -15,11 +15,11 @@ import (
 // slices apart that share a word, so a call from long ago never touches the
 // count of a new one.
 type ring struct {
-	shift   uint8      // a slice lasts 1<<shift ns
-	limit   int64      // SlowCall as it was when the ring was made; never if off
-	good    *histogram // takes the calls that end well
-	release *release   // of its calls; nil without CancelOnTrip
+	limit   int64 // SlowCall as it was when the ring was made; never if off
+	shift   uint8 // a slice lasts 1<<shift ns
 	words   [ringSlices]atomic.Uint64
+	good    *histogram    // takes the calls that end well
+	release *release      // of its calls; nil without CancelOnTrip
 	lost    atomic.Uint32 // races lost to another processor since somebody looked; far from what all read
 }
 
@@ -42,7 +42,7 @@ func ringLimit(slowAfter int64) int64 {
 }
 
 func (r *ring) begin(rules *rules, good *histogram, release *release) {
-	r.shift, r.limit, r.good, r.release = rules.shift, rules.slowAfter, good, release
+	r.shift, r.limit, r.good, r.release = rules.shift(), rules.slowAfter(), good, release
 }
 
 // enter counts a call admitted at now, and reports false if its slice is sealed.

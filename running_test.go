@@ -62,12 +62,12 @@ func TestRing(t *testing.T) {
 // is round before a word is needed again.
 func TestRingFitsSlowCall(t *testing.T) {
 	for d := time.Millisecond; d <= time.Hour; d += d/7 + 1 {
-		r := newRules(Config{SlowCall: d}.WithDefaults())
-		slice := int64(1) << r.shift
+		r := &rules{cfg: Config{SlowCall: d}.WithDefaults()}
+		slice := int64(1) << r.shift()
 		if slice > int64(d)/8 || slice <= int64(d)/16 {
 			t.Errorf("SlowCall %s has slices of %s", d, time.Duration(slice))
 		}
-		if ringLimit(r.slowAfter)+2*slice > ringSlices*slice {
+		if ringLimit(r.slowAfter())+2*slice > ringSlices*slice {
 			t.Errorf("SlowCall %s: calls are in the ring for longer than it is", d)
 		}
 	}

@@ -67,12 +67,12 @@ func (b *Breaker) Restore(s Saved) error {
 	}
 	now := b.now()
 	b.act(now, func(now int64) {
-		b.step, b.tripped, b.leases = b.inReach(s.Step), s.Tripped, s.Leases
+		b.step, b.tripped, b.leases = b.rules().inReach(s.Step), s.Tripped, s.Leases
 		b.tripReason, b.openFor, b.cause = s.Trip, s.OpenFor, nil
 		if s.Cause != "" {
 			b.cause = errors.New(s.Cause)
 		}
-		b.log.seq = max(b.log.seq, s.Seq)
+		b.events().seq = max(b.events().seq, s.Seq)
 		b.restore(s, now)
 		b.longest = int64(s.Longest) // not that of the period before
 	})

@@ -28,6 +28,7 @@ type Set struct {
 	missed    int // by the index
 	def       *rules
 	perKey    map[string]*rules
+	base      time.Time // of the rules
 	limit     int
 	keys      []string  // of breakers
 	hand      int       // where in keys the search for one to drop goes on
@@ -65,7 +66,7 @@ const (
 // those of def, with the key as their name. The error names every setting that
 // is wrong, and its key.
 func NewSet(def Config, perKey map[string]Config) (*Set, error) {
-	s := &Set{limit: defaultSetLimit, breakers: map[string]*Breaker{}}
+	s := &Set{base: time.Now(), limit: defaultSetLimit, breakers: map[string]*Breaker{}}
 	s.index.Store(&map[string]*Breaker{})
 	if err := s.setRules(def, perKey); err != nil {
 		return nil, err
@@ -83,9 +84,9 @@ func (s *Set) setRules(def Config, perKey map[string]Config) error {
 	if err := errors.Join(faults...); err != nil {
 		return err
 	}
-	s.def, s.perKey = newRules(def.WithDefaults()), make(map[string]*rules, len(perKey))
+	s.def, s.perKey = &rules{def.WithDefaults(), s.base}, make(map[string]*rules, len(perKey))
 	for key, cfg := range perKey {
-		s.perKey[key] = newRules(cfg.WithDefaults())
+		s.perKey[key] = &rules{cfg.WithDefaults(), s.base}
 	}
 	return nil
 }
@@ -100,7 +101,7 @@ func (s *Set) Update(def Config, perKey map[string]Config) error {
 		return err
 	}
 	for key, b := range s.each() {
-		b.update(s.rulesOf(key).on(b.clock))
+		b.update(s.rulesOf(key).on(b.cfg().Clock))
 	}
 	return nil
 }
@@ -171,7 +172,8 @@ func (s *Set) shared() *Breaker {
 }
 
 func (s *Set) make(key string) *Breaker {
-	b := newBreaker(key, s.rulesOf(key))
+	b := &Breaker{}
+	b.begin(key, s.rulesOf(key))
 	for _, l := range s.listeners {
 		l.stops[b] = b.Subscribe(l.fn)
 	}

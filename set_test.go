@@ -162,7 +162,7 @@ func TestSetSubscribe(t *testing.T) {
 	}
 	stopSecond()
 	for key, b := range s.All() {
-		if n := len(b.log.subs); n != 0 {
+		if n := len(b.events().subs); n != 0 {
 			t.Errorf("%q keeps %d listeners", key, n)
 		}
 	}

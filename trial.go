@@ -41,8 +41,8 @@ const (
 
 // lease returns how long a trial may take that the slow rule does not judge.
 func (b *Breaker) lease() int64 {
-	if b.cfg.TrialTimeout > 0 {
-		return int64(b.cfg.TrialTimeout)
+	if b.cfg().TrialTimeout > 0 {
+		return int64(b.cfg().TrialTimeout)
 	}
 	lease := max(firstLease, 2*min(b.longest, maxLease))
 	for i := 0; i < b.leases && lease < maxLease; i++ {
@@ -56,12 +56,12 @@ func (b *Breaker) lease() int64 {
 func (b *Breaker) takeTrial(p *period, now int64, c *call) bool {
 	slots := 1
 	if p.good > 0 {
-		slots = b.cfg.Trials
+		slots = b.cfg().Trials
 	}
 	if len(p.leased) >= slots {
 		return false
 	}
-	c.begin(p, now, b.slowAfter)
+	c.begin(p, now, b.rules().slowAfter())
 	t := &trial{start: now, release: b.releaseOf(p)}
 	b.clockTrial(t, now)
 	p.leased = append(p.leased, t)
@@ -72,7 +72,7 @@ func (b *Breaker) takeTrial(p *period, now int64, c *call) bool {
 // clockTrial gives a trial the time of the slow rule from now on, or its lease.
 func (b *Breaker) clockTrial(t *trial, now int64) {
 	t.clock, t.sending = now, false
-	t.deadline, t.slowClock = now+b.slow, b.slow > 0
+	t.deadline, t.slowClock = now+b.rules().slow(), b.rules().slow() > 0
 	if !t.slowClock {
 		t.deadline = now + b.lease()
 	}
@@ -156,11 +156,11 @@ func (b *Breaker) goodTrial(p *period, at, took int64) {
 	b.leases = 0
 	b.longest = max(b.longest, took) // also where no closed period has shown how long a call takes
 	b.slowestTrial = max(b.slowestTrial, took)
-	if p.good < b.cfg.Trials {
+	if p.good < b.cfg().Trials {
 		return
 	}
 	next := b.newPeriod(Closed, at, never, ReasonTrialsGood)
-	if b.cfg.Ramp > 0 {
+	if b.cfg().Ramp > 0 {
 		next.ramp.Store(newRamp(b, at))
 		next.busy = true
 	}
@@ -170,7 +170,7 @@ func (b *Breaker) goodTrial(p *period, at, took int64) {
 func (b *Breaker) badTrial(p *period, at int64, c Counts) {
 	step := b.step
 	if p.good == 0 && !p.early {
-		step = b.stepUp(step)
+		step = b.rules().stepUp(step)
 	}
 	c.Good = uint64(p.good)
 	b.trip(at, step, ReasonTrialFailed, Transition{Counts: c})

@@ -7,30 +7,29 @@ package recloser
 // CancelOnTrip under which it was admitted. What the window holds is judged by
 // the new limits with the next call that ends.
 func (b *Breaker) Update(cfg Config) error {
-	cfg.Clock = b.clock
+	cfg.Clock = b.cfg().Clock
 	if err := cfg.Validate(); err != nil {
 		return err
 	}
-	b.update(newRules(cfg.WithDefaults()).on(b.clock))
+	b.update(&rules{cfg.WithDefaults(), b.rules().base})
 	return nil
 }
 
 func (b *Breaker) update(r *rules) {
 	now := b.now()
 	b.act(now, func(now int64) {
-		old := b.rules
-		b.rules = r
-		b.live.Store(r)
+		old := b.rules()
+		b.inForce.Store(r)
 		b.step = r.inReach(b.step)
 		p := b.cur.Load()
 		if p.state != Closed {
 			return
 		}
-		if r.slowAfter != old.slowAfter || r.cfg.CancelOnTrip != old.cfg.CancelOnTrip {
+		if r.slowAfter() != old.slowAfter() || r.cfg.CancelOnTrip != old.cfg.CancelOnTrip {
 			b.newRings(p, p.fresh())
 		}
 		p.ruledAt = now // what is due by the new rules is due from now on
-		p.window.rollAt = max(now, p.window.slices[p.window.head].start+r.slice)
+		p.window.rollAt = max(now, p.window.starts[p.window.head]+r.slice())
 		if ramp := p.ramp.Load(); ramp != nil {
 			ramp.limit, ramp.slowAfter = max(ramp.limit, r.cfg.Trials), b.rampSlowAfter()
 			if r.cfg.Ramp <= 0 {

@@ -3,22 +3,19 @@ package recloser
 import "math"
 
 // window holds the judged calls of a closed period: the running slice and ten
-// full ones. Good calls are not counted here: each slice remembers how many
-// the breaker had booked when it began. The breaker's lock guards it.
+// full ones. Good calls of the running one are not counted here: it remembers how
+// many the breaker had booked when it began. The breaker's lock guards it.
 type window struct {
-	slices [windowSlices]slice
-	bad    *[windowSlices]badSlice // nil as long as no call was bad
+	starts [windowSlices]int64
+	good   [windowSlices]uint32    // of a full one
 	head   uint8                   // the running one
 	used   uint8                   // how many are
+	before uint64                  // good calls booked by the breaker before the running one began
+	bad    *[windowSlices]badSlice // nil as long as no call was bad
 	rollAt int64                   // when to look whether the running one may end
 }
 
 const windowSlices = 11
-
-type slice struct {
-	start int64
-	good  uint64 // booked by the breaker before the slice began
-}
 
 type badSlice struct {
 	failed, slow uint32
@@ -38,14 +35,15 @@ func (w *sums) judged() uint64 { return w.good + w.failed + w.slow }
 // begin starts a new slice at now. good is the breaker's count of good calls.
 func (w *window) begin(r *rules, now int64, good uint64) {
 	if w.used > 0 {
+		w.good[w.head] = uint32(min(good-w.before, math.MaxUint32))
 		w.head = (w.head + 1) % windowSlices
 	}
 	w.used = min(w.used+1, windowSlices)
-	w.slices[w.head] = slice{start: now, good: good}
+	w.starts[w.head], w.before = now, good
 	if w.bad != nil {
 		w.bad[w.head] = badSlice{}
 	}
-	w.rollAt = now + r.slice
+	w.rollAt = now + r.slice()
 }
 
 // badOf returns the running slice's bad calls.
@@ -59,16 +57,15 @@ func (w *window) badOf() *badSlice {
 // roll starts a new slice if the running one is long and full enough, or too
 // old, and else says when to look again.
 func (w *window) roll(r *rules, now int64, good uint64) {
-	s := &w.slices[w.head]
-	judged := good - s.good
+	start, judged := w.starts[w.head], good-w.before
 	if w.bad != nil {
 		judged += uint64(w.bad[w.head].failed) + uint64(w.bad[w.head].slow)
 	}
-	if judged >= r.perSlice || now-s.start >= r.oldSlice {
+	if judged >= r.perSlice() || now-start >= r.oldSlice() {
 		w.begin(r, now, good)
 		return
 	}
-	w.rollAt = min(now+r.slice/8, s.start+r.oldSlice)
+	w.rollAt = min(now+r.slice()/8, start+r.oldSlice())
 }
 
 // book adds n bad calls admitted at admitted to the running slice.
@@ -90,7 +87,7 @@ func (w *window) bookGaveUp() { w.badOf().gaveUp++ }
 
 // firstBad returns when the first bad call of the slices that count was admitted.
 func (w *window) firstBad(r *rules, now int64) (first int64, ok bool) {
-	s := w.sum(r, now, w.slices[w.head].good)
+	s := w.sum(r, now, w.before)
 	return s.first, s.bad() > 0
 }
 
@@ -98,10 +95,14 @@ func (w *window) firstBad(r *rules, now int64) (first int64, ok bool) {
 func (w *window) sum(r *rules, now int64, good uint64) (t sums) {
 	for i := range w.used {
 		i = (w.head - i + windowSlices) % windowSlices
-		if w.slices[i].start < now-r.maxAge {
+		if w.starts[i] < now-r.maxAge() {
 			break
 		}
-		t.good = good - w.slices[i].good
+		if i == w.head {
+			t.good = good - w.before
+		} else {
+			t.good += uint64(w.good[i])
+		}
 		if w.bad == nil {
 			continue
 		}

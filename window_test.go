@@ -15,7 +15,7 @@ type windowed struct {
 }
 
 func newWindowed(cfg Config) *windowed {
-	w := &windowed{r: newRules(cfg.WithDefaults())}
+	w := &windowed{r: &rules{cfg: cfg.WithDefaults()}}
 	w.begin(w.r, 0, 0)
 	return w
 }
@@ -113,5 +113,15 @@ func TestWindowCountsDoNotWrap(t *testing.T) {
 	}
 	if s := w.sums(); s.failed != math.MaxUint32 || s.slow != math.MaxUint32 || s.bad() != 2*math.MaxUint32 {
 		t.Errorf("%+v", s)
+	}
+	w.good += 3 * math.MaxUint32
+	if s := w.sums(); s.good != 3*math.MaxUint32 {
+		t.Errorf("in the running slice: %+v", s)
+	}
+	w.now += int64(2 * time.Second)
+	w.look()
+	w.ok()
+	if s := w.sums(); s.good != math.MaxUint32+1 {
+		t.Errorf("in a full slice: %+v", s)
 	}
 }
