@@ -1,5 +1,6 @@
-// Package gateway wires the gateway together: dependencies with their breakers,
-// the listener for calls, the listener for people, and alerts.
+// Package gateway wires the gateway together: dependencies with their breakers
+// and what looks after them, the listener for calls, the listener for people,
+// storage and alerts.
 package gateway
 
 import (
@@ -7,40 +8,58 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
-	"net/url"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/recloser-go/recloser"
-	"github.com/recloser-go/recloser/gateway/internal/admin"
 	"github.com/recloser-go/recloser/gateway/internal/alert"
-	"github.com/recloser-go/recloser/gateway/internal/ask"
+	"github.com/recloser-go/recloser/gateway/internal/bulkhead"
 	"github.com/recloser-go/recloser/gateway/internal/config"
 	"github.com/recloser-go/recloser/gateway/internal/dependency"
-	"github.com/recloser-go/recloser/gateway/internal/proxy"
+	"github.com/recloser-go/recloser/gateway/internal/history"
+	"github.com/recloser-go/recloser/gateway/internal/maintenance"
+	"github.com/recloser-go/recloser/gateway/internal/probe"
+	"github.com/recloser-go/recloser/gateway/internal/series"
+	"github.com/recloser-go/recloser/gateway/internal/suspect"
 )
 
 // Options are what a gateway is made from.
 type Options struct {
-	Config  *config.Config // required
-	Log     *slog.Logger   // nil: nothing is logged
-	Version string         // of this program, as /version says it
+	Config  *config.Config                 // required
+	Load    func() (*config.Config, error) // reads the config again, for Reload; nil: there is no other
+	Log     *slog.Logger                   // nil: nothing is logged
+	Version string                         // of this program, as /version says it
 }
 
 // Gateway is one gateway. Start it once and Stop it once; its other methods may
 // be called at any time.
 type Gateway struct {
-	config *config.Config
-	log    *slog.Logger
-	deps   *dependency.List
-	clock  *recloser.Clock
-	alerts *alert.Alerts
-	calls  *listener
-	admin  *listener
+	load    func() (*config.Config, error)
+	stamp   string // of the files that Options.Config was read from
+	log     *slog.Logger
+	version string
+
+	config atomic.Pointer[config.Config] // in force
+	routes atomic.Pointer[router]        // made from it
+
+	deps        *dependency.List
+	clock       *recloser.Clock
+	process     *bulkhead.Bulkhead // of all calls
+	handlers    *handlers
+	uplink      *suspect.Uplink
+	probes      *probe.Prober
+	history     *history.History
+	keeper      *keeper
+	maintenance *maintenance.Runner
+	series      *series.Series
+	alerts      *alert.Alerts
+	calls       *listener
+	admin       *listener
+
+	reloading sync.Mutex
+	reloads   reloads
 
 	ready   atomic.Bool
 	running sync.WaitGroup
@@ -49,63 +68,11 @@ type Gateway struct {
 }
 
 const (
-	tick        = 5 * time.Millisecond  // of the clock of all breakers: a standstill of this process is no dependency's failure
-	checkEvery  = 50 * time.Millisecond // how late a breaker may notice that something is due while no call tells it
-	adminGrace  = time.Second           // for answers to people while stopping
-	alertsGrace = 3 * time.Second       // for messages that are not sent yet
+	tick         = 5 * time.Millisecond // of the clock of all breakers: a standstill of this process is no dependency's failure
+	adminGrace   = time.Second          // for answers to people while stopping
+	alertsGrace  = 3 * time.Second      // for messages that are not sent yet
+	historyGrace = 5 * time.Second      // for what is not on disk yet
 )
-
-// New makes everything and starts nothing but the breakers' clock, which Stop ends.
-func New(o Options) (*Gateway, error) {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	clock, err := recloser.StartClock(tick)
-	if err != nil {
-		return nil, err
-	}
-	settings := slices.Clone(o.Config.Dependencies)
-	for i := range settings {
-		settings[i].Settings.Clock = clock
-	}
-	deps, err := dependency.NewList(settings)
-	if err != nil {
-		clock.Stop()
-		return nil, err
-	}
-	g := &Gateway{config: o.Config, log: o.Log, deps: deps, clock: clock, failed: make(chan error, 2), quit: make(chan struct{})}
-	g.alerts = alert.New(alert.Options{
-		Teams:       o.Config.Alerts.Teams,
-		PanelURL:    o.Config.Admin.URL,
-		DisplayName: g.displayName,
-		Stats:       g.stats,
-		Log:         o.Log,
-	})
-	for _, d := range deps.All() {
-		d.Breaker.Subscribe(g.logTransition)
-		d.Breaker.Subscribe(g.alerts.Listen)
-	}
-	g.calls = newListener("listen", o.Config.Listen, g.routes(), o.Log)
-	g.admin = newListener("admin.listen", o.Config.Admin.Listen, admin.New(admin.Options{
-		Dependencies: deps,
-		Version:      o.Version,
-		Ready:        g.ready.Load,
-		Log:          o.Log,
-		Hosts:        hosts(o.Config.Admin),
-	}), o.Log)
-	return g, nil
-}
-
-func (g *Gateway) routes() http.Handler {
-	proxies := proxy.New(g.deps, g.log)
-	asks := ask.New(g.deps, g.log)
-	return newRouter(g.config.Routes, func(r config.Route) http.Handler {
-		if r.Ask != nil {
-			return asks.Handler(r)
-		}
-		return proxies.Handler(r)
-	})
-}
 
 // Run starts the gateway and, once ctx is done, stops it within the grace time
 // of the config.
@@ -118,7 +85,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 	case <-ctx.Done():
 	case failed = <-g.failed:
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.config.Grace)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.config.Load().Grace)
 	defer cancel()
 	return errors.Join(failed, g.Stop(ctx))
 }
@@ -126,17 +93,25 @@ func (g *Gateway) Run(ctx context.Context) error {
 // Start opens both listeners and returns once calls are accepted. If it fails,
 // nothing is open and nothing runs. ctx limits opening, not what is opened.
 func (g *Gateway) Start(ctx context.Context) error {
-	if err := g.calls.open(ctx, g.config.File); err != nil {
-		g.clock.Stop()
-		return err
+	c := g.config.Load()
+	err := g.calls.open(ctx, c.File)
+	if err == nil {
+		if err = g.admin.open(ctx, c.File); err != nil {
+			g.calls.close()
+		}
 	}
-	if err := g.admin.open(ctx, g.config.File); err != nil {
-		g.calls.close()
-		g.clock.Stop()
+	if err != nil {
+		g.close()
 		return err
 	}
 	g.alerts.Start()
-	g.running.Go(g.check)
+	g.maintenance.Start()
+	g.running.Go(g.tend)
+	g.running.Go(func() { g.keeper.run(g.quit) })
+	g.running.Go(func() { g.series.Run(doneWith(g.quit)) })
+	if g.load != nil {
+		g.running.Go(g.watch)
+	}
 	for _, l := range []*listener{g.calls, g.admin} {
 		g.running.Go(func() {
 			if err := l.serve(); err != nil {
@@ -146,7 +121,8 @@ func (g *Gateway) Start(ctx context.Context) error {
 	}
 	g.ready.Store(true)
 	g.log.InfoContext(ctx, "serving", "calls", g.Addr(), "admin", g.AdminAddr(),
-		"dependencies", len(g.config.Dependencies), "routes", len(g.config.Routes))
+		"dependencies", len(g.deps.All()), "routes", len(c.Routes))
+	g.history.Record(history.Event{Kind: history.KindGateway, Text: "started, version " + g.version})
 	return nil
 }
 
@@ -157,18 +133,36 @@ func (g *Gateway) Stop(ctx context.Context) error {
 	g.log.InfoContext(ctx, "stopping: running calls may end")
 	err := g.calls.stop(ctx)
 	close(g.quit) // after the calls: their breakers are looked after to the end
+	g.probes.Stop()
+	g.maintenance.Stop()
 	g.admin.stopWithin(adminGrace)
 	g.running.Wait()
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), alertsGrace)
 	defer cancel()
 	g.alerts.Stop(late)
+	g.history.Record(history.Event{Kind: history.KindGateway, Text: "stopped"})
 	g.deps.CloseIdle()
-	g.clock.Stop()
+	g.close()
 	if err != nil {
-		return fmt.Errorf("calls were cut off while stopping, as they did not end in time: raise grace in %s", g.config.File)
+		return fmt.Errorf("calls were cut off while stopping, as they did not end in time: raise grace in %s", g.config.Load().File)
 	}
 	g.log.InfoContext(ctx, "stopped")
 	return nil
+}
+
+// close ends what New has begun.
+func (g *Gateway) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), historyGrace)
+	defer cancel()
+	if err := g.history.Close(ctx); err != nil {
+		g.log.Error("not everything is on disk", "error", err)
+	}
+	g.clock.Stop()
+}
+
+// serveCall answers a call by the routes in force.
+func (g *Gateway) serveCall(w http.ResponseWriter, r *http.Request) {
+	g.routes.Load().ServeHTTP(w, r)
 }
 
 // Addr returns where calls are taken, "" before Start.
@@ -183,71 +177,12 @@ func (g *Gateway) Dependencies() *dependency.List { return g.deps }
 // Messages returns the latest messages about dependencies, oldest first.
 func (g *Gateway) Messages() []alert.Message { return g.alerts.Messages() }
 
-// check has every breaker do what is due: a call that hangs is judged, and an
-// open time ends, while nothing else happens.
-func (g *Gateway) check() {
-	ticker := time.NewTicker(checkEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-g.quit:
-			return
-		case <-ticker.C:
-			for _, d := range g.deps.All() {
-				d.Breaker.Check()
-			}
-		}
-	}
-}
-
-func (g *Gateway) logTransition(t recloser.Transition) {
-	level := slog.LevelInfo
-	if t.To == recloser.Open && t.From == recloser.Closed {
-		level = slog.LevelWarn
-	}
-	attrs := []slog.Attr{
-		slog.String("dependency", t.Name),
-		slog.String("from", t.From.String()),
-		slog.String("to", t.To.String()),
-		slog.String("effect", t.To.Effect()),
-		slog.String("reason", string(t.Reason)),
-		slog.Uint64("bad", t.Counts.Bad()),
-		slog.Uint64("judged", t.Counts.Judged()),
-	}
-	if t.To == recloser.Open {
-		attrs = append(attrs, slog.String("open_for", t.OpenFor.Round(time.Millisecond).String()))
-	}
-	if t.Cause != nil {
-		attrs = append(attrs, slog.String("cause", t.Cause.Error()))
-	}
-	if t.By != "" {
-		attrs = append(attrs, slog.String("by", t.By), slog.String("note", t.Note))
-	}
-	g.log.LogAttrs(context.Background(), level, "dependency changed state", attrs...)
-}
-
-func (g *Gateway) displayName(id string) string {
-	if d, ok := g.deps.Get(id); ok {
-		return d.Name
-	}
-	return id
-}
-
-func (g *Gateway) stats(id string) recloser.Stats {
-	if d, ok := g.deps.Get(id); ok {
-		return d.Breaker.Stats()
-	}
-	return recloser.Stats{}
-}
-
-// hosts returns the names by which a browser may reach the admin listener.
-func hosts(a config.Admin) []string {
-	var all []string
-	if host, _, err := net.SplitHostPort(a.Listen); err == nil {
-		all = append(all, host)
-	}
-	if u, err := url.Parse(a.URL); err == nil && u.Host != "" {
-		all = append(all, u.Hostname())
-	}
-	return all
+// doneWith returns a context that is done when quit is closed.
+func doneWith(quit <-chan struct{}) context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		<-quit
+		cancel()
+	}()
+	return ctx
 }

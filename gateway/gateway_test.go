@@ -22,16 +22,25 @@ const patience = 20 * time.Second // for what takes milliseconds on an idle mach
 
 func newGateway(t *testing.T, yaml string) (*Gateway, *gatewaytest.Log) {
 	t.Helper()
-	c, err := config.Parse("test.yaml", []byte(yaml))
-	if err != nil {
-		t.Fatal(err)
-	}
 	log := &gatewaytest.Log{}
-	g, err := New(Options{Config: c, Log: slog.New(slog.NewTextHandler(log, nil)), Version: "test"})
+	g, err := New(Options{Config: parse(t, yaml), Log: slog.New(slog.NewTextHandler(log, nil)), Version: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return g, log
+}
+
+// parse reads a config, which has no storage unless it says so.
+func parse(t *testing.T, yaml string) *config.Config {
+	t.Helper()
+	c, err := config.Parse("test.yaml", []byte(yaml))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(yaml, "storage:") {
+		c.Storage.Path = ""
+	}
+	return c
 }
 
 func startGateway(t *testing.T, yaml string) (*Gateway, *gatewaytest.Log) {
@@ -40,14 +49,17 @@ func startGateway(t *testing.T, yaml string) (*Gateway, *gatewaytest.Log) {
 	if err := g.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience) //nolint:usetesting // t.Context is done by now
-		defer cancel()
-		if err := g.Stop(ctx); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { stop(t, g) })
 	return g, log
+}
+
+func stop(t *testing.T, g *Gateway) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience) // t.Context is done in a cleanup
+	defer cancel()
+	if err := g.Stop(ctx); err != nil {
+		t.Error(err)
+	}
 }
 
 // While no call comes, the ticker alone judges one that hangs, and ends an open

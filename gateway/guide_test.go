@@ -91,7 +91,7 @@ func TestGuideCallsWork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Listen, c.Admin.Listen = "127.0.0.1:0", "127.0.0.1:0"
+	c.Listen, c.Admin.Listen, c.Storage.Path = "127.0.0.1:0", "127.0.0.1:0", ""
 	g, err := gateway.New(gateway.Options{Config: c, Version: "test"})
 	if err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,19 +12,15 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
-)
 
-// What a client may take up before its request has reached a handler.
-const (
-	readHeaderTimeout = 10 * time.Second
-	idleTimeout       = 2 * time.Minute
-	maxHeaderBytes    = 64 << 10
+	"github.com/recloser-go/recloser/gateway/internal/config"
 )
 
 // listener is an address with the server behind it.
 type listener struct {
 	setting string // what sets the address in the config
 	address string
+	tls     *tls.Config // nil: plain HTTP
 	server  *http.Server
 	socket  net.Listener
 	cutOff  context.CancelFunc // ends what Shutdown does not know about: upgraded connections
@@ -34,18 +31,23 @@ type listener struct {
 	stopping bool
 }
 
-func newListener(setting, address string, handler http.Handler, log *slog.Logger) *listener {
+// newListener returns a listener that is not open yet. limits are what a client
+// may take up before its request has reached the handler.
+func newListener(setting, address string, secure *tls.Config, limits config.Limits, handler http.Handler, log *slog.Logger) *listener {
 	base, cutOff := context.WithCancel(context.Background())
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
-	protocols.SetUnencryptedHTTP2(true)
-	l := &listener{setting: setting, address: address, cutOff: cutOff, fresh: make(map[net.Conn]struct{})}
+	protocols.SetHTTP2(secure != nil)
+	protocols.SetUnencryptedHTTP2(secure == nil)
+	l := &listener{setting: setting, address: address, tls: secure, cutOff: cutOff, fresh: make(map[net.Conn]struct{})}
 	l.server = &http.Server{
 		Handler:           l.counted(handler),
 		Protocols:         protocols,
-		ReadHeaderTimeout: readHeaderTimeout,
-		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    maxHeaderBytes,
+		TLSConfig:         secure,
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: limits.Streams},
+		ReadHeaderTimeout: limits.HeaderTimeout,
+		IdleTimeout:       limits.Idle,
+		MaxHeaderBytes:    limits.Headers,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn), // a handler that panicked, mostly
 		BaseContext:       func(net.Listener) context.Context { return base },
 		ConnState:         l.follow,
@@ -113,7 +115,11 @@ func (l *listener) addr() string {
 
 // serve returns nil once the listener is stopped.
 func (l *listener) serve() error {
-	if err := l.server.Serve(l.socket); !errors.Is(err, http.ErrServerClosed) {
+	serve := func() error { return l.server.Serve(l.socket) }
+	if l.tls != nil {
+		serve = func() error { return l.server.ServeTLS(l.socket, "", "") }
+	}
+	if err := serve(); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("%s: %w", l.setting, err)
 	}
 	return nil

@@ -21,12 +21,16 @@ type router struct {
 type boundRoute struct {
 	parts   []string // of the path, "{dependency}" as written
 	rest    bool     // ends in "*": any parts may follow
-	handler http.Handler
+	handler handlerFunc
 }
+
+// handlerFunc answers a request whose path has that dependency in it and ends in
+// rest: as it was escaped, and without the slash before.
+type handlerFunc func(w http.ResponseWriter, r *http.Request, dependency, rest string)
 
 // newRouter orders routes so that the first that fits is the most exact one
 // from the left: a word before {dependency} before *.
-func newRouter(routes []config.Route, handler func(config.Route) http.Handler) *router {
+func newRouter(routes []config.Route, handler func(config.Route) handlerFunc) *router {
 	rt := &router{}
 	for _, r := range routes {
 		path, rest := strings.CutSuffix(r.Path, "/*")
@@ -60,46 +64,46 @@ func vagueness(r boundRoute, part int) int {
 	}
 }
 
-// ServeHTTP hands the request to its route, with the path values "dependency"
-// and, as it was escaped, "rest": what "*" stands for, without the slash before.
+// ServeHTTP hands the request to its route.
 func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	parts, ok := split(r.URL)
-	if !ok {
+	if r.Method == http.MethodConnect { // a tunnel could lead anywhere
+		refuse(w, http.StatusNotImplemented, "this is no proxy for CONNECT")
+		return
+	}
+	path, found := strings.CutPrefix(forwarded.Path(r.URL), "/")
+	parts := make([]string, 0, 16) // on the stack, for most
+	if !found {                    // "*" of OPTIONS
+		path = ""
+	} else {
+		for part := range strings.SplitSeq(path, "/") {
+			parts = append(parts, part)
+		}
+	}
+	if slices.ContainsFunc(parts, climbs) {
 		refuse(w, http.StatusBadRequest, "the path has a part that is . or .., which could lead out of the dependency's own path")
 		return
 	}
-	for _, route := range rt.routes {
-		id, rest, ok := route.match(parts)
-		if !ok {
-			continue
+	for i := range rt.routes {
+		route := &rt.routes[i]
+		if id, ok := route.match(parts); ok {
+			for range route.parts {
+				_, path, _ = strings.Cut(path, "/")
+			}
+			route.handler(w, r, id, path)
+			return
 		}
-		if id != "" {
-			r.SetPathValue("dependency", id)
-		}
-		r.SetPathValue("rest", rest)
-		route.handler.ServeHTTP(w, r)
-		return
 	}
 	refuse(w, http.StatusNotFound, "no route has this path")
 }
 
-// split returns the parts of a path as they are escaped; not ok if one of them
-// could climb up, however it is escaped.
-func split(u *url.URL) (parts []string, ok bool) {
-	path, found := strings.CutPrefix(forwarded.Path(u), "/")
-	if !found {
-		return nil, true // "*" or "" of OPTIONS and CONNECT: no route fits
-	}
-	parts = strings.Split(path, "/")
-	return parts, !slices.ContainsFunc(parts, climbs)
-}
-
-// climbs also looks through a second escaping and at the separator of Windows:
-// servers behind differ in what they decode.
+// climbs also looks through more escapings, at the separator of Windows and at
+// what may end a name: servers behind differ in what they decode.
 func climbs(part string) bool {
-	for range 3 {
+	for range 4 {
 		for piece := range strings.FieldsFuncSeq(part, func(c rune) bool { return c == '/' || c == '\\' }) {
-			piece, _, _ = strings.Cut(piece, ";") // "..;x" is ".." to some
+			if end := strings.IndexAny(piece, ";?#\x00"); end >= 0 {
+				piece = piece[:end]
+			}
 			if piece == "." || piece == ".." {
 				return true
 			}
@@ -110,25 +114,25 @@ func climbs(part string) bool {
 		}
 		part = plain
 	}
-	return false
+	return true // nobody means a path that is escaped so often
 }
 
-func (r boundRoute) match(parts []string) (id, rest string, ok bool) {
+func (r *boundRoute) match(parts []string) (id string, ok bool) {
 	if len(parts) < len(r.parts) || len(parts) > len(r.parts) && !r.rest {
-		return "", "", false
+		return "", false
 	}
 	for i, want := range r.parts {
 		got, err := url.PathUnescape(parts[i])
 		switch {
 		case err != nil || got == "" && want != "":
-			return "", "", false
+			return "", false
 		case want == variable:
 			id = got
 		case want != got:
-			return "", "", false
+			return "", false
 		}
 	}
-	return id, strings.Join(parts[len(r.parts):], "/"), true
+	return id, true
 }
 
 func refuse(w http.ResponseWriter, status int, detail string) {

@@ -19,10 +19,10 @@ func testRouter(t *testing.T, paths ...string) *router {
 	for _, p := range paths {
 		routes = append(routes, config.Route{Path: p})
 	}
-	return newRouter(routes, func(route config.Route) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			fmt.Fprintf(w, "%s|%s|%s", route.Path, r.PathValue("dependency"), r.PathValue("rest"))
-		})
+	return newRouter(routes, func(route config.Route) handlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request, dependency, rest string) {
+			fmt.Fprintf(w, "%s|%s|%s", route.Path, dependency, rest)
+		}
 	})
 }
 
@@ -50,6 +50,7 @@ func TestRouter(t *testing.T) {
 		{"/", "/*||"},
 		{"//h1/a", "/*||/h1/a"},
 		{"/h1/...", "/{dependency}/*|h1|..."},
+		{"/h1/100%2525", "/{dependency}/*|h1|100%2525"},
 		{"/h1/a..b/.git", "/{dependency}/*|h1|a..b/.git"},
 	} {
 		w := httptest.NewRecorder()
@@ -86,6 +87,14 @@ func TestRouterRefuses(t *testing.T) {
 		{"/hotels/h1/%252e%252e/x", 400},
 		{"/hotels/h1/..;a=b/x", 400},
 		{"/hotels/%2e%2e/x", 400},
+		{"/hotels/h1/%25252e%25252e/x", 400},
+		{"/hotels/h1/a%2525252525/x", 400},
+		{"/hotels/h1/..%00/x", 400},
+		{"/hotels/h1/..%3f/x", 400},
+		{"/hotels/h1/..%23/x", 400},
+		{"/hotels/h1/%5c..%5cx", 400},
+		{"/hotels/h1/x%2f%2e%2e%3bv=1%2fy", 400},
+		{"/hotels/..%2fh1/x", 400},
 	} {
 		w := httptest.NewRecorder()
 		rt.ServeHTTP(w, request(t, c.path))

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/recloser-go/recloser/gateway/internal/config"
 	"github.com/recloser-go/recloser/internal/eventually"
 )
 
@@ -121,7 +122,7 @@ func TestListenerSaysCutOffOnlyOfCalls(t *testing.T) {
 	for _, runs := range []bool{true, false} {
 		t.Run(fmt.Sprintf("a call runs: %t", runs), func(t *testing.T) {
 			begun, end := make(chan struct{}), make(chan struct{})
-			l := newListener("listen", "127.0.0.1:0", http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+			l := newListener("listen", "127.0.0.1:0", nil, config.Limits{}, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 				close(begun)
 				<-end
 			}), slog.New(slog.DiscardHandler))

@@ -37,7 +37,7 @@ func (g *Guard) Allow(ctx context.Context, marks ...Mark) (*Call, error) {
 		return nil, err
 	}
 	now := g.now()
-	if wait, ok := g.limit.take(now); !ok {
+	if wait, ok := g.limit.Take(now); !ok {
 		g.breaker.Check() // who is refused here does not get to the breaker, which judges by being asked
 		return nil, &LimitError{Name: g.breaker.Name(), After: wait}
 	}
@@ -47,10 +47,10 @@ func (g *Guard) Allow(ctx context.Context, marks ...Mark) (*Call, error) {
 		c.deadline = now + g.cfg.Timeout
 	}
 	if err := c.enter(); err != nil {
-		g.limit.put(1)
+		g.limit.Put(1)
 		return nil, err
 	}
-	g.budget.put(max(0, g.cfg.Retry.Budget))
+	g.budget.Put(max(0, g.cfg.Retry.Budget))
 	c.attempts = 1
 	if g.retries(marks) && (!c.permit.Trial() || g.breaker.Config().Shadow) {
 		c.attempts = g.cfg.Retry.Attempts
@@ -108,13 +108,13 @@ func (c *Call) Again(err error) error {
 	if !ok || !c.fits(wait) || !c.passing() {
 		return err
 	}
-	if _, ok := g.budget.take(g.now()); !ok {
+	if _, ok := g.budget.Take(g.now()); !ok {
 		return &BudgetError{Name: g.breaker.Name(), Err: err}
 	}
 	c.permit.Sending() // a wait is not slow: the slow clock stands still
 	g.clock.Wait(ctx, wait, c.permit.Released().Done())
 	if ctx.Err() != nil || !c.passing() {
-		g.budget.put(1)
+		g.budget.Put(1)
 		c.seen.before = true
 		return err
 	}
@@ -169,7 +169,7 @@ func (c *Call) End(o recloser.Outcome) {
 func (c *Call) Cancel() {
 	if !c.ended.Swap(true) {
 		c.permit.Cancel()
-		c.g.limit.put(1)
+		c.g.limit.Put(1)
 		c.leave(silent)
 	}
 }

@@ -2,11 +2,13 @@ package guard
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/internal/bucket"
 	"github.com/recloser-go/recloser/internal/vtime"
 )
 
@@ -18,9 +20,9 @@ type Guard struct {
 	clock    vtime.Clock
 	base     time.Time // the guard's times count from here
 	random   func() float64
-	limit    *bucket
+	limit    *bucket.Bucket
 	bulkhead *bulkhead
-	budget   *bucket
+	budget   *bucket.Bucket
 	bare     bool // nothing but the breaker is on
 }
 
@@ -38,7 +40,6 @@ func NewOn(cfg Config, clock vtime.Clock, random func() float64) (*Guard, error)
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	cfg = cfg.WithDefaults()
 	breaker, err := recloser.New(cfg.Breaker)
 	if err != nil {
 		return nil, err
@@ -46,19 +47,47 @@ func NewOn(cfg Config, clock vtime.Clock, random func() float64) (*Guard, error)
 	if random == nil {
 		random = rand.Float64
 	}
+	return around(breaker, cfg, clock, random), nil
+}
+
+// Around is New for a breaker that there is already, of a recloser.Set for
+// instance. cfg.Breaker is left aside.
+func Around(b *recloser.Breaker, cfg Config) (*Guard, error) {
+	cfg.Breaker = recloser.Config{}
+	if b == nil {
+		return nil, errors.New("guard: Around: the breaker is nil; make one with recloser.New")
+	}
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	return around(b, cfg, vtime.Real{}, rand.Float64), nil
+}
+
+// around makes a guard of settings that are valid.
+func around(breaker *recloser.Breaker, cfg Config, clock vtime.Clock, random func() float64) *Guard {
+	cfg = cfg.WithDefaults()
 	g := &Guard{cfg: cfg, breaker: breaker, clock: clock, base: clock.Now(), random: random}
 	if l := cfg.RateLimit; l.Rate > 0 {
-		g.limit = newBucket(l.Rate, float64(l.Burst), float64(l.Burst))
+		g.limit = bucket.New(l.Rate, float64(l.Burst), float64(l.Burst))
 	}
 	if cfg.Bulkhead.Max > 0 {
 		g.bulkhead = newBulkhead(cfg.Bulkhead, clock)
 	}
 	if r := cfg.Retry; r.Attempts > 1 && r.Budget > 0 {
 		floor := max(0, r.Floor)
-		g.budget = newBucket(floor, savedRetries, 10*floor)
+		g.budget = bucket.New(floor, savedRetries, 10*floor)
 	}
 	g.bare = g.limit == nil && g.bulkhead == nil && cfg.Retry.Attempts == 1 && cfg.Timeout < 0 && cfg.AttemptTimeout < 0
-	return g, nil
+	return g
+}
+
+// With returns g with another breaker in the middle, which must not be nil. Both
+// have the rate limit, the bulkhead and the retry budget in common: for one
+// dependency with several breakers, such as one for each customer.
+func (g *Guard) With(b *recloser.Breaker) *Guard {
+	with := *g
+	with.breaker = b
+	return &with
 }
 
 // BulkheadLimit returns how many calls may run at once at this moment, 0 if there is no

@@ -41,10 +41,10 @@ func TestTokensAreConserved(t *testing.T) {
 			g := newTest(t, cfg)
 			g.random = rand.Float64
 			const saved = 50
-			g.budget.put(saved) // nil if retry is off
+			g.budget.Put(saved) // nil if retry is off
 			startBudget := 0.0
 			if g.budget != nil {
-				startBudget = g.budget.tokens
+				startBudget = g.budget.Tokens()
 			}
 			var seen tally
 			var wg sync.WaitGroup
@@ -66,12 +66,12 @@ func TestTokensAreConserved(t *testing.T) {
 			if seen.most > most {
 				t.Errorf("seed %d: %d ran at once", seed, seen.most)
 			}
-			if left := g.limit.tokens; math.Abs(tokens-left-float64(seen.reached)) > 0.01 {
+			if left := g.limit.Tokens(); math.Abs(tokens-left-float64(seen.reached)) > 0.01 {
 				t.Errorf("seed %d: %v tokens are gone, and %d calls reached the dependency", seed, tokens-left, seen.reached)
 			}
 			if g.budget != nil {
 				want := startBudget + earned*float64(seen.reached) - float64(seen.retries)
-				if left := g.budget.tokens; math.Abs(want-left) > 0.01 {
+				if left := g.budget.Tokens(); math.Abs(want-left) > 0.01 {
 					t.Errorf("seed %d: %v in the budget after %d retries, want %v", seed, left, seen.retries, want)
 				}
 			}

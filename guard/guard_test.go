@@ -43,30 +43,6 @@ func TestRateLimit(t *testing.T) {
 	})
 }
 
-func TestBucket(t *testing.T) {
-	b := newBucket(0, 2, 5)
-	took := func() (n int) {
-		for n = 0; ; n++ {
-			if _, ok := b.take(0); !ok {
-				return n
-			}
-		}
-	}
-	if n := took(); n != 2 {
-		t.Errorf("%d tokens at the start, want those that fit in", n)
-	}
-	for range 10 { // 0.1 added ten times is a hair below 1
-		b.put(0.1)
-	}
-	if n := took(); n != 1 {
-		t.Errorf("%d tokens of ten tenths, want 1", n)
-	}
-	b.put(9)
-	if n := took(); n != 2 {
-		t.Errorf("%d tokens of nine, want those that fit in", n)
-	}
-}
-
 func TestBulkheadQueue(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		g := newTest(t, Config{Breaker: tolerant(), Bulkhead: Bulkhead{Max: 1, Wait: 3 * time.Second, Queue: 2}})

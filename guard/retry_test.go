@@ -15,12 +15,12 @@ func TestOpenMeanwhileStopsTheRest(t *testing.T) {
 		g := newTest(t, Config{Breaker: tripping(), Retry: Retry{Attempts: 3, Unmarked: true}})
 		attempts := 0
 		time.AfterFunc(10*time.Millisecond, func() { g.trip(time.Minute) })
-		before := g.budget.tokens
+		before := g.budget.Tokens()
 		err := g.Do(t.Context(), func(context.Context) error { attempts++; return errDown })
 		if !errors.Is(err, errDown) || attempts != 1 {
 			t.Errorf("%v after %d attempts", err, attempts)
 		}
-		if got := g.budget.tokens; got < before {
+		if got := g.budget.Tokens(); got < before {
 			t.Errorf("%v tokens left of %v, and there was no retry", got, before)
 		}
 	})

@@ -14,15 +14,17 @@ import (
 // points back, and the folders of one layer do not know each other. Test files
 // are free, as nothing is built on them. Patterns are those of path.Match.
 var layers = [][]string{
-	{"internal/vtime", "internal/suggest", "internal/refusal", "internal/defaults", "internal/safely", "internal/fault"},
+	{"internal/vtime", "internal/suggest", "internal/refusal", "internal/defaults", "internal/safely", "internal/fault", "internal/bucket"},
 	{"."}, // the engine
 	{"guard"},
 	{"httpbreaker", "grpcbreaker", "prombreaker", "otelbreaker", "compat/gobreaker", "scenario"},
 	{"examples/*/*"},
 
-	{"gateway/internal/problem", "gateway/internal/forwarded", "gateway/internal/plain"},
-	{"gateway/internal/config"},
+	{"gateway/internal/problem", "gateway/internal/forwarded", "gateway/internal/plain", "gateway/internal/certs", "gateway/internal/maintenance", "gateway/internal/client"},
+	{"gateway/internal/config", "gateway/internal/bulkhead", "gateway/internal/history", "gateway/internal/suspect"},
+	{"gateway/internal/ratelimit", "gateway/internal/lastknown"},
 	{"gateway/internal/dependency"},
+	{"gateway/internal/auth", "gateway/internal/series", "gateway/internal/probe"},
 	{"gateway/internal/proxy", "gateway/internal/ask", "gateway/internal/alert", "gateway/internal/admin"},
 	{"gateway"}, // the one place that knows them all
 	{"gateway/internal/demo"},

@@ -16,7 +16,8 @@ func checkCommand() *cobra.Command {
 		Use:   "check FILE...",
 		Short: "Find every mistake in config files",
 		Example: `  recloser check recloser.yaml
-  recloser check conf/*.yaml && systemctl restart recloser`,
+  recloser check conf/*.yaml
+  recloser check /etc/recloser/recloser.yaml && systemctl reload recloser`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			files := slices.Concat(named, args)

@@ -40,8 +40,8 @@ The report's fields: docs/demo.md.`,
 	flags.DurationVar(&d.length, "for", demo.DefaultScript().Length, "how long guests come")
 	flags.StringVar(&d.report, "report", "", "write what was measured to `FILE` as JSON; - is stdout")
 	flags.BoolVar(&d.check, "check", false, "exit with 1 if something that must hold does not")
-	flags.StringVar(&d.colour, "color", "auto", "auto, always or never")
-	flags.BoolVar(&d.ascii, "ascii", false, "no marks but those of ASCII; the default if the locale is not UTF-8")
+	flags.StringVar(&d.colour, "color", "auto", "`when` to colour: auto, always or never")
+	flags.BoolVar(&d.ascii, "ascii", false, "no other marks; so by default without UTF-8")
 	flags.StringVar(&d.picture, "picture", "", "write the screen as SVG to `FILE`, for docs/demo.svg")
 	_ = flags.MarkHidden("picture") // it is there
 	return cmd

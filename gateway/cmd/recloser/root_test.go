@@ -19,7 +19,7 @@ func unkept(*logger) {}
 
 func TestCommandLine(t *testing.T) {
 	good := writeConfig(t, goodConfig)
-	warned := writeConfig(t, goodConfig+"  - { path: /ask, ask: { accept: 'true', timeout: 1s } }\n")
+	warned := writeConfig(t, goodConfig+"  - { path: /ask, ask: { accept: 'true', timeout: 1s } }\ndefaults: { breaker: { suspect: off } }\n")
 	bad := writeConfig(t, strings.Replace(goodConfig, "url", "ulr", 1))
 	missing := filepath.Join(t.TempDir(), "recloser.yaml")
 	for _, c := range []struct {
@@ -43,6 +43,7 @@ func TestCommandLine(t *testing.T) {
 		{"serve without -c", []string{"serve", good}, exitUsage, "", "serve takes its config file with -c: recloser serve -c " + good + "\nTry recloser serve --help.\n"},
 		{"misspelt command", []string{"srve"}, exitUsage, "", "serve"},
 		{"unknown flag", []string{"serve", "--confg", good}, exitUsage, "", "unknown flag: --confg\nTry recloser serve --help.\n"},
+		{"what is no command of config", []string{"config", "shwo"}, exitUsage, "", `unknown command "shwo" of config; did you mean "show"?`},
 		{"too much", []string{"version", "1"}, exitUsage, "", "unknown command"},
 		{"wrong format", []string{"serve", "-c", good, "--log-format", "xml"}, exitUsage, "", `--log-format is text or json, not "xml"`},
 		{"wrong level", []string{"serve", "-c", good, "--log-level", "loud"}, exitUsage, "", `--log-level is debug, info, warn or error, not "loud"`},
@@ -58,23 +59,6 @@ func TestCommandLine(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// Help fits on a small terminal.
-func TestHelpIsShort(t *testing.T) {
-	for _, args := range [][]string{{}, {"serve"}, {"check"}, {"version"}, {"demo"}, {"completion"}} {
-		var stdout bytes.Buffer
-		if code := execute(t.Context(), append(args, "--help"), &stdout, os.Stderr, unkept); code != exitGood {
-			t.Errorf("%q: exit code %d", args, code)
-		}
-		help := stdout.String()
-		if n := strings.Count(help, "\n"); n >= 24 {
-			t.Errorf("%q: %d lines\n%s", args, n, help)
-		}
-		if len(args) > 0 && args[0] != "version" && !strings.Contains(help, "Examples:") {
-			t.Errorf("%q has no examples", args)
-		}
 	}
 }
 

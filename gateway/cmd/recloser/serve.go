@@ -1,26 +1,36 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/recloser-go/recloser/gateway"
 	"github.com/recloser-go/recloser/gateway/internal/config"
 )
 
-func serveCommand(keepLog func(*logger)) *cobra.Command {
-	var file, format, level string
+// serveRun is a command line of recloser serve.
+type serveRun struct {
+	file, format, level    string
+	listen, admin, storage string
+}
+
+func (p *program) serveCommand() *cobra.Command {
+	var s serveRun
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the gateway",
 		Long: `Run the gateway until Ctrl-C or SIGTERM; running calls may then end, unless a
-second one comes. What it answers to callers: docs/GATEWAY.md. The config file:
-docs/CONFIG.md.`,
+second one comes. SIGHUP has it read its config again. What callers get is in
+docs/GATEWAY.md, and the config file in docs/CONFIG.md.`,
 		Example: `  recloser serve -c recloser.yaml
+  recloser serve -c recloser.yaml --listen :9090 --storage off
   recloser serve --log-format json 2>>recloser.log`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -28,43 +38,78 @@ docs/CONFIG.md.`,
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			log, err := newLogger(cmd.ErrOrStderr(), format, level)
-			if err != nil {
-				return exit{exitUsage, err}
-			}
-			c, err := config.Load(file)
-			if err != nil {
-				return exit{exitBadConfig, err}
-			}
-			keepLog(log)
-			stopIgnoring := ignoreSignals(log)
-			defer stopIgnoring()
-			for _, w := range c.Warnings {
-				log.WarnContext(cmd.Context(), "the config is allowed and hardly meant", "warning", w)
-			}
-			g, err := gateway.New(gateway.Options{Config: c, Log: log.Logger, Version: version()})
-			if err != nil {
-				return exit{exitBadConfig, err}
-			}
-			err = g.Run(cmd.Context())
-			if err != nil {
-				log.say(inWords(err)) // not to stderr itself, where it could wait for ever
-				err = exit{code: exitFailed}
-			}
-			log.flush()
-			return err
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.serve(cmd.Context(), s, cmd.Flags()) },
 	}
-	cmd.Flags().StringVarP(&file, "config", "c", "recloser.yaml", "the config `file`")
-	cmd.Flags().StringVar(&format, "log-format", "text", "`how` to write the log on stderr: text or json")
-	cmd.Flags().StringVar(&level, "log-level", "info", "least `level` to log: debug, info, warn or error")
+	flags := cmd.Flags()
+	grouped(flags, "Config", func(flags *pflag.FlagSet) {
+		flags.StringVarP(&s.file, "config", "c", "recloser.yaml", "the config `file`")
+		flags.StringVar(&s.listen, "listen", "", "`address` for calls; before RECLOSER_LISTEN")
+		flags.StringVar(&s.admin, "admin-listen", "", "`address` for people; before RECLOSER_ADMIN_LISTEN")
+		flags.StringVar(&s.storage, "storage", "", "`file` or off; before RECLOSER_STORAGE")
+	})
+	grouped(flags, "Log", func(flags *pflag.FlagSet) {
+		flags.StringVar(&s.format, "log-format", "text", "a `form`: text or json")
+		flags.StringVar(&s.level, "log-level", "info", "`level`: debug, info, warn, error")
+	})
 	return cmd
 }
 
-// ignoreSignals keeps serve alive when whoever reads its log is gone (SIGPIPE),
-// and when a terminal is (SIGHUP). The result takes back the latter.
-func ignoreSignals(log *logger) (stop func()) {
+// overrides are what goes before the file, the strongest last.
+func (s serveRun) overrides(flags *pflag.FlagSet) []config.Override {
+	all := config.Environment()
+	for _, o := range []struct{ flag, path, value string }{
+		{"listen", "listen", s.listen}, {"admin-listen", "admin.listen", s.admin}, {"storage", "storage", s.storage},
+	} {
+		if flags.Changed(o.flag) {
+			all = append(all, config.Override{Path: o.path, Value: o.value, Origin: "flag --" + o.flag})
+		}
+	}
+	return all
+}
+
+func (p *program) serve(ctx context.Context, s serveRun, flags *pflag.FlagSet) error {
+	log, err := newLogger(p.stderr, s.format, s.level)
+	if err != nil {
+		return exit{exitUsage, err}
+	}
+	overrides := s.overrides(flags)
+	load := func() (*config.Config, error) { return config.Load(s.file, overrides...) }
+	c, err := load()
+	if err != nil {
+		return exit{exitBadConfig, err}
+	}
+	p.keepLog(log)
+	for _, w := range c.Warnings {
+		log.WarnContext(ctx, "the config is allowed and hardly meant", "warning", w)
+	}
+	said := announce(log.Logger, func() { notify("READY=1") })
+	g, err := gateway.New(gateway.Options{Config: c, Load: load, Log: said, Version: version()})
+	if err != nil {
+		return exit{exitBadConfig, err}
+	}
+	stopSignals := handleSignals(ctx, log, g.Reload)
+	defer stopSignals()
+	defer context.AfterFunc(ctx, func() { notify("STOPPING=1") })()
+	serving, ended := context.WithCancel(context.WithoutCancel(ctx)) // to the end of the last call
+	defer ended()
+	go watchdog(serving, func() {
+		for _, d := range g.Dependencies().All() {
+			d.Breaker.Stats() // a lock that nobody gives back would hold us up here, too
+		}
+	})
+	err = g.Run(ctx)
+	if err != nil {
+		log.say(inWords(err)) // not to stderr itself, where it could wait for ever
+		err = exit{code: exitFailed}
+	}
+	log.flush()
+	return err
+}
+
+// handleSignals keeps serve alive when whoever reads its log is gone (SIGPIPE),
+// and reloads on SIGHUP, as often as it comes but one after the other. The result
+// takes back the latter.
+func handleSignals(ctx context.Context, log *logger, reload func(context.Context) error) (stop func()) {
 	signal.Ignore(syscall.SIGPIPE)
 	hangups, done := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(hangups, syscall.SIGHUP)
@@ -72,7 +117,11 @@ func ignoreSignals(log *logger) (stop func()) {
 		for {
 			select {
 			case <-hangups:
-				log.Info("reload comes in a later version: restart to read the file again")
+				notifyReloading()
+				if err := reload(ctx); err != nil {
+					log.say(inWords(err))
+				}
+				notify("READY=1")
 			case <-done:
 				return
 			}
@@ -82,4 +131,33 @@ func ignoreSignals(log *logger) (stop func()) {
 		signal.Stop(hangups)
 		close(done)
 	}
+}
+
+// served is what the gateway logs once it takes calls.
+const served = "serving"
+
+// announce returns a log that also calls ready when the gateway says that it serves.
+func announce(log *slog.Logger, ready func()) *slog.Logger {
+	return slog.New(announcer{log.Handler(), ready})
+}
+
+type announcer struct {
+	slog.Handler
+	ready func()
+}
+
+// Enabled lets the line through whatever is logged at least.
+func (a announcer) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelInfo || a.Handler.Enabled(ctx, level)
+}
+
+// Handle implements slog.Handler.
+func (a announcer) Handle(ctx context.Context, r slog.Record) error {
+	if r.Message == served {
+		a.ready()
+	}
+	if !a.Handler.Enabled(ctx, r.Level) {
+		return nil
+	}
+	return a.Handler.Handle(ctx, r)
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -235,5 +236,27 @@ func TestServePortInUse(t *testing.T) {
 				t.Errorf("said %s\nwant %s", got, want)
 			}
 		})
+	}
+}
+
+// A flag goes before the environment, and that before the file.
+func TestServeOverrides(t *testing.T) {
+	isolate(t)
+	t.Setenv("RECLOSER_LISTEN", "192.0.2.1:2")
+	t.Setenv("RECLOSER_ADMIN_LISTEN", "127.0.0.1:0")
+	file := writeConfig(t, strings.ReplaceAll(deadConfig, "127.0.0.1:0", "192.0.2.1:1")) // no address of any machine
+	p := start(t, binary, "serve", "-c", file, "--log-format", "json", "--listen", "127.0.0.1:0", "--storage", "off")
+	serving := p.line("serving")
+	for _, which := range []string{"calls", "admin"} {
+		if addr := serving[which].(string); !strings.HasPrefix(addr, "127.0.0.1:") {
+			t.Errorf("%s at %s", which, addr)
+		}
+	}
+	if made, err := filepath.Glob(filepath.Join(filepath.Dir(file), "*.db")); err != nil || len(made) > 0 {
+		t.Errorf("%v: with --storage off there is %v", err, made)
+	}
+	p = start(t, binary, "serve", "-c", file, "--listen", "nowhere")
+	if code := p.wait(); code != exitBadConfig || !strings.Contains(p.stderr.String(), "flag --listen") {
+		t.Errorf("exit code %d: %s", code, p.stderr)
 	}
 }

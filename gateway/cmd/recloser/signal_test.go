@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/recloser-go/recloser/internal/eventually"
 )
 
 // deadConfig has a dependency that refuses connections and is never cut off, so
@@ -81,18 +83,30 @@ func TestServeDoesNotWaitForItsLogReader(t *testing.T) {
 	}
 }
 
+// SIGHUP puts the file in force, all of it or nothing.
 func TestServeHangup(t *testing.T) {
-	p, calls, _ := startGateway(t, deadConfig)
-	p.signal(syscall.SIGHUP)
-	p.line("reload comes in a later version: restart to read the file again")
-	if a := get(calls + "/a/x"); a.status != http.StatusBadGateway {
-		t.Errorf("got %+v", a)
+	p, calls, admin := startGateway(t, deadConfig)
+	file := p.cmd.Args[3]
+	write := func(config string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p.signal(syscall.SIGHUP)
+	}
+	write(strings.Replace(deadConfig, "dependencies: {", "dependencies: { b: { url: 'http://127.0.0.1:1' },", 1))
+	p.line("reloaded")
+	if a := get(calls + "/b/x"); a.status != http.StatusBadGateway {
+		t.Errorf("the new one: %+v", a)
+	}
+	write(strings.Replace(deadConfig, "url", "ulr", 1))
+	p.line("reload failed: the config in force stays")
+	eventually.True(t, patience, func() bool { return strings.Contains(p.stderr.String(), `unknown key "ulr"; did you mean "url"?`+"\n") }, "the fault for people")
+	if a := get(admin + "/api/v1/dependencies/b"); a.status != http.StatusOK {
+		t.Errorf("what was in force: %+v", a)
 	}
 	p.signal(syscall.SIGTERM)
 	if code := p.wait(); code != exitGood {
 		t.Errorf("exit code %d", code)
-	}
-	if n := strings.Count(p.stderr.String(), "reload comes"); n != 1 {
-		t.Errorf("said %d times", n)
 	}
 }

@@ -25,11 +25,11 @@ func testCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "test SCENARIO...",
 		Short: "Play an outage on virtual time and check what the breaker does",
-		Long: `Play scenario files, or all *.scenario in and below a folder, on virtual time and
-check what the breaker does in them. How they are written:
+		Long: `Play scenario files, or all *.scenario in and below a folder, on virtual time,
+and check what the breaker does in them. How they are written:
 https://github.com/recloser-go/recloser/blob/main/docs/SCENARIOS.md
 
-Exit code: 0 all are good, 1 one fails, 2 wrong command line, 3 one cannot be played.`,
+Exit code: 0 all good, 1 one fails, 2 wrong command line, 3 one is not played.`,
 		Example: `  recloser test outage.scenario
   recloser test -c recloser.yaml --dependency hotel-3 scenarios/
   recloser test -o junit scenarios/ > report.xml`,
@@ -40,10 +40,10 @@ Exit code: 0 all are good, 1 one fails, 2 wrong command line, 3 one cannot be pl
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVarP(&t.output, "output", "o", "text", "`how` to write the results: text, json or junit")
-	flags.StringVarP(&t.config, "config", "c", "", "take the settings of this gateway `file`, not those of the scenario")
+	flags.StringVarP(&t.output, "output", "o", "text", "a `form`: text, json or junit")
+	flags.StringVarP(&t.config, "config", "c", "", "with settings of this `file`, not the scenario's")
 	flags.StringVar(&t.dependency, "dependency", "", "the `id` in it; not needed if there is only one")
-	flags.BoolVar(&t.update, "update", false, "write what was seen into the files, where an exact value or ? was expected")
+	flags.BoolVar(&t.update, "update", false, "write what was seen in place of exact values and ?")
 	return cmd
 }
 

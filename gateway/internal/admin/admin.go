@@ -2,32 +2,76 @@
 // API under /api/v1 (described by itself at /openapi.json), one status page
 // at /, /metrics, /healthz, /readyz and /version.
 //
-// Reading changes nothing and acts are never GET. There is no sign-in yet, so
-// the listener belongs on a loopback address; what a page of another site could
-// make an operator's browser do is refused, see protect.
+// Reading changes nothing and acts are never GET. Package auth says who may do
+// what; what a page of another site could make an operator's browser do is
+// refused, see protect.
 package admin
 
 import (
+	"cmp"
+	"context"
 	"log/slog"
 	"net/http"
+	"os"
+	"time"
 
+	"github.com/recloser-go/recloser/gateway/internal/auth"
+	"github.com/recloser-go/recloser/gateway/internal/bulkhead"
+	"github.com/recloser-go/recloser/gateway/internal/certs"
+	"github.com/recloser-go/recloser/gateway/internal/config"
 	"github.com/recloser-go/recloser/gateway/internal/dependency"
+	"github.com/recloser-go/recloser/gateway/internal/history"
+	"github.com/recloser-go/recloser/gateway/internal/maintenance"
+	"github.com/recloser-go/recloser/gateway/internal/probe"
+	"github.com/recloser-go/recloser/gateway/internal/series"
+	"github.com/recloser-go/recloser/gateway/internal/suspect"
 )
 
-// Options are what the listener shows and acts on.
+// Options are what the listener shows and acts on. All but Dependencies may be
+// left out; what rests on it is not shown then, or answers that it is not there.
 type Options struct {
-	Dependencies *dependency.List // required
-	Version      string           // of this program, as /version says it
-	Ready        func() bool      // whether calls are accepted; nil: always. Safe for concurrent use
-	Log          *slog.Logger     // gets a line for each act; nil: nothing is logged
+	Dependencies *dependency.List
+	History      *history.History      // events, audit, and what outlives a restart
+	Maintenance  *maintenance.Runner   // planned isolations; needs History
+	Probes       *probe.Prober         // what probes saw
+	Uplink       *suspect.Uplink       // whether it is us
+	Series       *series.Series        // numbers over time
+	Limit        *bulkhead.Bulkhead    // of all calls of this process
+	Auth         *auth.Auth            // who is who; nil: whoever is on this machine may do everything
+	Tokens       *auth.Tokens          // needs History
+	Config       func() *config.Config // the one in force
+
+	// Certificates are those of the listeners, by the setting that names the
+	// listener's address: "listen", "admin.listen".
+	Certificates map[string]*certs.Files
+
+	Reload  func(ctx context.Context) error // reads the configuration anew and puts it in force, wholly or not at all
+	Reloads func() Reloads                  // those since the start, whoever asked for them
+
+	Node    string       // name of this process among others; "": that of the machine
+	Started time.Time    // when this process did; zero: when New was called
+	Version string       // of this program, as /version says it
+	Ready   func() bool  // whether calls are accepted; nil: always
+	Log     *slog.Logger // gets a line for each act; nil: nothing is logged
 
 	// Hosts are names or addresses, without a port, that the listener is
 	// reached by, such as its listen host and that of admin.url. Requests
 	// for any other host are refused, but for localhost and loopback addresses.
 	Hosts []string
+	// Quit ends streams once it is closed: a server that shuts down waits for
+	// them. nil: never.
+	Quit <-chan struct{}
 }
 
-// New returns the listener's handler. It is safe for concurrent use.
+// Reloads counts reloads of the configuration.
+type Reloads struct {
+	Good, Failed uint64
+	Last         time.Time // when the last one was; zero: never
+	Fault        string    // why the last one was not taken; "": it was
+}
+
+// New returns the listener's handler. It is safe for concurrent use, and so must
+// be all functions of o.
 func New(o Options) http.Handler {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -35,10 +79,26 @@ func New(o Options) http.Handler {
 	if o.Ready == nil {
 		o.Ready = func() bool { return true }
 	}
-	mux := http.NewServeMux()
-	registerAPI(mux, o)
-	registerHealth(mux, o.Ready)
-	mux.Handle("GET /metrics", metricsHandler(o.Dependencies))
-	registerPage(mux, o)
-	return protect(o.Hosts, withProblems(mux))
+	if o.Auth == nil {
+		o.Auth = auth.New(auth.Options{Log: o.Log})
+	}
+	if o.Node == "" {
+		name, _ := os.Hostname()
+		o.Node = cmp.Or(name, "this one")
+	}
+	if o.Started.IsZero() {
+		o.Started = time.Now()
+	}
+	a := newAPI(o)
+
+	// Health and metrics are for machines that have no token.
+	all := http.NewServeMux()
+	registerHealth(all, o.Ready)
+	all.Handle("GET /metrics", o.Auth.Local(a.metricsHandler()))
+
+	signedIn := http.NewServeMux()
+	a.register(signedIn)
+	a.registerPage(signedIn)
+	all.Handle("/", o.Auth.Handler(a.once(withProblems(signedIn))))
+	return protect(o.Hosts, all)
 }

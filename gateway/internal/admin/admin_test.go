@@ -53,6 +53,7 @@ func newBenchOf(t *testing.T, dependencies ...config.Dependency) *bench {
 	b.handler = New(Options{
 		Dependencies: list,
 		Version:      "v1.2.3",
+		Node:         "gateway-1",
 		Ready:        func() bool { return b.ready },
 		Log:          slog.New(slog.NewTextHandler(&b.log, nil)),
 		Hosts:        []string{"Gateway.example"},

@@ -15,8 +15,12 @@ type Dependency struct {
 	Group string `json:"group" doc:"Empty if it belongs to none"`
 	URL   string `json:"url" doc:"As in the configuration"`
 
-	State     string     `json:"state" enum:"closed,open,half-open,isolated,held-closed" doc:"What happens to calls now"`
-	Effect    string     `json:"effect" doc:"The state in plain words: passing, cut off, on trial, cut off by hand, passing by hand"`
+	Labels            map[string]string `json:"labels" nullable:"false" doc:"For selectors"`
+	Origin            string            `json:"origin" enum:"file,api" doc:"Where it is defined: in the configuration file, or here at run time"`
+	DefinitionVersion uint64            `json:"definition_version" doc:"Goes up with every change of the definition"`
+
+	State     string     `json:"state" enum:"closed,open,half-open,isolated,held-closed,maintenance" doc:"What happens to calls now"`
+	Effect    string     `json:"effect" doc:"The state in plain words: passing, cut off, on trial, cut off by hand, passing by hand, cut off for maintenance"`
 	Automatic string     `json:"automatic" enum:"closed,open,half-open" doc:"What the rules say, whatever an operator set; of an isolated dependency, what a release starts"`
 	Since     time.Time  `json:"since" doc:"When the state began"`
 	Until     *time.Time `json:"until" doc:"When the open time or the override ends"`
@@ -38,6 +42,12 @@ type Dependency struct {
 	Overdue  int               `json:"overdue" doc:"Those of them that are past the slow limit and not answered"`
 	Totals   Totals            `json:"totals" doc:"Calls that ended, since the start"`
 	Refused  map[string]uint64 `json:"refused" doc:"Calls not let through since the start, by reason; never counted as failures"`
+
+	Bulkhead    Bulkhead    `json:"bulkhead" doc:"How many calls may run at once"`
+	Probe       *Probe      `json:"probe" doc:"What the health checks of the gateway say; null without"`
+	Keys        *Keys       `json:"keys" doc:"The breakers by key, if it has any; state and numbers above are of the calls without a key"`
+	Maintenance *Occurrence `json:"maintenance" doc:"The planned isolation that is in force, if one is"`
+	Nodes       []NodeState `json:"nodes" nullable:"false" doc:"How each process of the fleet sees it"`
 }
 
 // Window is what the breaker has seen lately.
@@ -57,6 +67,7 @@ type Limits struct {
 	Consecutive  *int     `json:"consecutive" doc:"Bad calls in a row that trip"`
 	SpreadMS     *int64   `json:"spread_ms" doc:"Time over which the bad calls that trip were admitted, at least"`
 	SlowCallMS   *int64   `json:"slow_call_ms" doc:"A call not answered within this is bad"`
+	Suspect      Suspect  `json:"suspect" doc:"A call that runs longer is bad until it ends well"`
 	WindowMS     int64    `json:"window_ms" doc:"How far back the window reaches, at least"`
 	OpenForMS    int64    `json:"open_for_ms" doc:"First open time"`
 	MaxOpenForMS int64    `json:"max_open_for_ms" doc:"Longest open time"`
@@ -88,34 +99,50 @@ const (
 	maxText  = 500
 )
 
-func newDependency(d *dependency.Dependency) Dependency {
-	s := d.Breaker.Stats()
+// view shows a dependency.
+func (a *api) view(d *dependency.Dependency) Dependency {
+	s, cfg := d.Breaker.Stats(), d.Breaker.Config()
+	now := time.Now()
 	out := Dependency{
-		ID:        d.ID,
-		Name:      d.Name,
-		Group:     d.Group,
-		URL:       d.URL.Redacted(),
-		State:     s.State.String(),
-		Effect:    s.State.Effect(),
-		Automatic: s.Automatic.String(),
-		Since:     stamp(s.Since),
-		Until:     stampOrNull(s.Until),
-		Reason:    string(s.Reason),
-		Explain:   cut(d.Breaker.Explain(), maxText),
-		Version:   s.Seq,
-		Step:      s.Step,
-		OpenForMS: s.OpenFor.Milliseconds(),
-		Ramping:   s.RampLimit > 0,
-		Override:  newOverride(s.Override),
-		Window:    newWindow(s),
-		Limits:    newLimits(s, d.Breaker.Config()),
-		InFlight:  s.InFlight,
-		Overdue:   s.Overdue,
-		Totals:    Totals{Success: s.Success, Failed: s.Failed, Slow: s.Slow, Ignored: s.Ignored, Late: s.Late},
-		Refused:   make(map[string]uint64),
+		ID:                d.ID,
+		Name:              d.Name,
+		Group:             d.Group,
+		URL:               d.URL.Redacted(),
+		Labels:            d.Labels,
+		Origin:            originOf(d),
+		DefinitionVersion: d.Version,
+		State:             s.State.String(),
+		Effect:            s.State.Effect(),
+		Automatic:         s.Automatic.String(),
+		Since:             stamp(s.Since),
+		Until:             stampOrNull(s.Until),
+		Reason:            string(s.Reason),
+		Explain:           cut(d.Breaker.Explain(), maxText),
+		Version:           s.Seq,
+		Step:              s.Step,
+		OpenForMS:         s.OpenFor.Milliseconds(),
+		Ramping:           s.RampLimit > 0,
+		Override:          newOverride(s.Override),
+		Window:            newWindow(s),
+		Limits:            newLimits(s, cfg),
+		InFlight:          s.InFlight,
+		Overdue:           s.Overdue,
+		Totals:            Totals{Success: s.Success, Failed: s.Failed, Slow: s.Slow, Ignored: s.Ignored, Late: s.Late},
+		Refused:           make(map[string]uint64),
+		Bulkhead:          Bulkhead{InFlight: d.Bulkhead.InFlight(), Limit: d.Bulkhead.Limit(), Refused: d.Bulkhead.Refused()},
+		Probe:             a.probeOf(d),
+		Keys:              keysOf(d),
+		Maintenance:       a.occurrenceOf(d),
 	}
+	if out.Labels == nil {
+		out.Labels = map[string]string{}
+	}
+	out.Limits.Suspect = newSuspect(d.Latency.Limit(s.SlowCall, now))
 	if s.State == recloser.Open {
 		out.NextTrial = out.Until
+	}
+	if a.inMaintenance(d, s) {
+		out.State, out.Effect = maintenanceState, maintenanceEffect
 	}
 	if s.Cause != nil {
 		out.Cause = cut(s.Cause.Error(), maxCause)
@@ -123,6 +150,7 @@ func newDependency(d *dependency.Dependency) Dependency {
 	for _, reason := range recloser.RefusalReasons() {
 		out.Refused[string(reason)] = s.Refused[reason]
 	}
+	out.Nodes = []NodeState{{Node: a.Node, State: out.State, Since: out.Since}}
 	return out
 }
 

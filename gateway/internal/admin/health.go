@@ -5,8 +5,6 @@ import (
 	"io"
 	"net/http"
 	"runtime"
-
-	"github.com/danielgtaylor/huma/v2"
 )
 
 // registerHealth routes the two health checks. Both are about this process
@@ -38,13 +36,6 @@ type versionOutput struct {
 	Body Version
 }
 
-func registerVersion(routes huma.API, version string) {
-	huma.Register(routes, huma.Operation{
-		OperationID: "version",
-		Method:      http.MethodGet,
-		Path:        "/version",
-		Summary:     "The version of this program",
-	}, func(context.Context, *struct{}) (*versionOutput, error) {
-		return &versionOutput{Body: Version{Version: version, Go: runtime.Version()}}, nil
-	})
+func (a *api) version(context.Context, *struct{}) (*versionOutput, error) {
+	return &versionOutput{Body: Version{Version: a.Version, Go: runtime.Version()}}, nil
 }

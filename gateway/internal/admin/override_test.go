@@ -191,7 +191,7 @@ func TestBadOverrides(t *testing.T) {
 func TestReasonComesBackAsItWent(t *testing.T) {
 	b := newBench(t)
 	reason := "<script>alert(\"1\")</script>, 500 % sure – ünïcode"
-	body, err := json.Marshal(OverrideRequest{Mode: "isolated", NoExpiry: true, Reason: reason})
+	body, err := json.Marshal(OverrideRequest{Mode: "isolated", Lasting: Lasting{NoExpiry: true}, Reason: reason})
 	if err != nil {
 		t.Fatal(err)
 	}

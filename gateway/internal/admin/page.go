@@ -27,6 +27,7 @@ const contentPolicy = "default-src 'none'; style-src 'self'; base-uri 'none'; fo
 type page struct {
 	Headline headline
 	Rows     []row
+	Storage  string // what is wrong with where history and acts are kept; "" if nothing is
 	Version  string
 	Style    string // address of the style sheet
 	Now      string
@@ -36,7 +37,7 @@ type page struct {
 
 // registerPage routes the status page and its style sheet, whose address
 // changes with its content so that browsers may keep it.
-func registerPage(mux *http.ServeMux, o Options) {
+func (a *api) registerPage(mux *http.ServeMux) {
 	style := fmt.Sprintf("/static/page-%.8x.css", sha256.Sum256(pageCSS))
 	mux.HandleFunc("GET "+style, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/css; charset=utf-8")
@@ -46,28 +47,29 @@ func registerPage(mux *http.ServeMux, o Options) {
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
 		now := time.Now()
 		p := page{
-			Version: o.Version,
+			Version: a.Version,
 			Style:   style,
 			Now:     now.UTC().Format("15:04:05"),
 			NowAt:   now.UTC().Format(time.RFC3339),
 			Live:    r.URL.Query().Get("refresh") != "off",
 		}
-		for _, d := range o.Dependencies.All() {
-			p.Rows = append(p.Rows, newRow(d, now))
+		for _, d := range a.seen(r.Context()) {
+			p.Rows = append(p.Rows, a.newRow(d, now))
+		}
+		if a.History != nil {
+			p.Storage = a.History.Status().Fault
 		}
 		p.Headline = newHeadline(p.Rows)
 
 		var body bytes.Buffer
 		if err := pageTemplate.Execute(&body, p); err != nil {
-			o.Log.ErrorContext(r.Context(), "status page not made", "err", err)
+			a.Log.ErrorContext(r.Context(), "status page not made", "err", err)
 			writeProblem(w, http.StatusInternalServerError, "the page could not be made; the log says why")
 			return
 		}
 		h := w.Header()
 		h.Set("Content-Type", "text/html; charset=utf-8")
 		h.Set("Content-Security-Policy", contentPolicy)
-		h.Set("Referrer-Policy", "no-referrer")
-		h.Set("Cache-Control", "no-store")
 		_, _ = w.Write(body.Bytes())
 	})
 }

@@ -10,17 +10,22 @@ import (
 	"github.com/recloser-go/recloser/gateway/internal/problem"
 )
 
-// Conflict is the problem of an act that does not fit the dependency's state.
+// Conflict is the problem of an act that does not fit what it acts on.
 type Conflict struct {
 	huma.ErrorModel
-	Current Dependency `json:"current" doc:"The dependency as it is now"`
+	Current *Dependency `json:"current,omitempty" doc:"The dependency as it is now, if the act is on one"`
 }
 
-func newConflict(d *dependency.Dependency, detail string) *Conflict {
-	return &Conflict{
-		ErrorModel: huma.ErrorModel{Title: http.StatusText(http.StatusConflict), Status: http.StatusConflict, Detail: detail},
-		Current:    newDependency(d),
-	}
+func newConflict(detail string) *Conflict {
+	return &Conflict{ErrorModel: huma.ErrorModel{
+		Title: http.StatusText(http.StatusConflict), Status: http.StatusConflict, Detail: detail,
+	}}
+}
+
+func (a *api) newConflict(d *dependency.Dependency, detail string) *Conflict {
+	c, current := newConflict(detail), a.view(d)
+	c.Current = &current
+	return c
 }
 
 // writeProblem answers as the API does where no operation of it was reached.

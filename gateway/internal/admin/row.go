@@ -25,7 +25,7 @@ type row struct {
 // atRisk is the key of a closed dependency that is over 60 % of a limit.
 const atRisk = "at-risk"
 
-func newRow(d *dependency.Dependency, now time.Time) row {
+func (a *api) newRow(d *dependency.Dependency, now time.Time) row {
 	s, cfg := d.Breaker.Stats(), d.Breaker.Config()
 	r := row{
 		Key: s.State.String(), Word: stateWord(s.State), Effect: s.State.Effect(),
@@ -39,6 +39,9 @@ func newRow(d *dependency.Dependency, now time.Time) row {
 	}
 	if near(s, cfg) {
 		r.Key, r.Word = atRisk, "At risk"
+	}
+	if a.inMaintenance(d, s) {
+		r.Word, r.Effect = "Maintenance", maintenanceEffect
 	}
 	if s.State == recloser.HeldClosed {
 		r.Automatic = "automatic would be " + s.Automatic.String()

@@ -12,44 +12,68 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"os"
 	"time"
 
+	"github.com/recloser-go/recloser/gateway/internal/bulkhead"
 	"github.com/recloser-go/recloser/gateway/internal/config"
 	"github.com/recloser-go/recloser/gateway/internal/dependency"
+	"github.com/recloser-go/recloser/gateway/internal/forwarded"
+	"github.com/recloser-go/recloser/gateway/internal/lastknown"
 	"github.com/recloser-go/recloser/gateway/internal/problem"
+	"github.com/recloser-go/recloser/gateway/internal/ratelimit"
 )
 
 // maxBody is how much of a request's and of a member's body is held in memory.
 const maxBody = 1 << 20
 
+// Options are what an Asker is made from. All are required.
+type Options struct {
+	Dependencies *dependency.List
+	Bulkhead     *bulkhead.Bulkhead   // of all calls of this process
+	Limits       func() config.Limits // for handlers that are made from now on
+	Log          *slog.Logger
+}
+
 // Asker makes the handlers of ask routes. It is safe for concurrent use.
 type Asker struct {
-	deps *dependency.List
-	log  *slog.Logger
+	Options
+	answers lastknown.Stores
 }
 
 // New returns an Asker of these dependencies.
-func New(deps *dependency.List, log *slog.Logger) *Asker {
-	return &Asker{deps: deps, log: log}
-}
+func New(o Options) *Asker { return &Asker{Options: o} }
 
 // Handler asks as route says, and answers with a Result: 200 for yes and no, 503
-// for unknown.
+// for unknown. A handler for a route that there was before has its last known
+// answers.
 func (a *Asker) Handler(route config.Route) http.Handler {
+	limits, limit, store := a.Limits(), ratelimit.Of(route), a.answers.Of(route)
+	if limits.Body <= 0 || limits.Body > maxBody {
+		limits.Body = maxBody
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		q, err := newQuestion(w, r, route)
-		if err != nil {
-			problem.Write(w, unreadable(err))
+		if !limit.Allow(w, r) {
 			return
 		}
-		result := a.ask(r.Context(), q, a.deps.Group(route.Ask.Group))
+		q, err := newQuestion(w, r, route, limits)
+		if err != nil {
+			problem.Close(w, r)
+			problem.Write(w, unreadable(err, limits))
+			return
+		}
+		result := a.ask(r.Context(), q, a.Dependencies.Group(route.Ask.Group))
+		result.remember(store, r, q)
 		result.write(w) // even if the client is gone: one that has only stopped sending still reads
 	})
 }
 
-func unreadable(err error) problem.Problem {
-	if tooLong := (*http.MaxBytesError)(nil); errors.As(err, &tooLong) {
-		return problem.Problem{Status: http.StatusRequestEntityTooLarge, Detail: "the request's body is longer than an ask holds: 1 MiB"}
+func unreadable(err error, limits config.Limits) problem.Problem {
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return problem.Stalled(limits.BodyIdle)
+	case errors.As(err, new(*http.MaxBytesError)):
+		return problem.TooLong(limits.Body)
 	}
 	return problem.Problem{Status: http.StatusBadRequest, Detail: "the request's body could not be read to its end"}
 }
@@ -63,13 +87,13 @@ func (a *Asker) ask(client context.Context, q *question, deps []*dependency.Depe
 	calls := make([]*call, len(deps))
 	start := time.Now()
 	for i, dep := range deps {
-		c, err := newCall(ctx, dep, i)
+		c, err := a.newCall(ctx, q, dep, i)
 		if err != nil {
 			members[i] = silent(dep, err)
 			continue
 		}
 		members[i], calls[i] = newMember(dep, Pending), c
-		go c.run(q, a.log, replies)
+		go c.run(q, replies)
 	}
 
 	timeout := time.NewTimer(q.rule.Timeout)
@@ -98,10 +122,10 @@ func (a *Asker) ask(client context.Context, q *question, deps []*dependency.Depe
 	return newResult(answer, members)
 }
 
-// readAll reads a request's body of at most maxBody bytes.
-func readAll(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+// readAll reads a request's body, which is bounded.
+func readAll(w http.ResponseWriter, r *http.Request, limits config.Limits) ([]byte, error) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil, nil
 	}
-	return io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	return io.ReadAll(forwarded.Watch(w, r, limits.Body, limits.BodyIdle))
 }

@@ -6,10 +6,13 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/gateway/internal/bulkhead"
 	"github.com/recloser-go/recloser/gateway/internal/dependency"
+	"github.com/recloser-go/recloser/guard"
 	"github.com/recloser-go/recloser/httpbreaker"
 )
 
@@ -20,12 +23,18 @@ const (
 
 // call asks one member. It is begun by the ask and then runs on its own.
 type call struct {
-	dep    *dependency.Dependency
-	index  int
-	permit recloser.Permit
-	start  time.Time
-	ctx    context.Context // of the request; done when the call is cut off
-	cancel context.CancelCauseFunc
+	dep     *dependency.Dependency
+	guard   *guard.Guard
+	process *bulkhead.Bulkhead
+	log     *slog.Logger
+	index   int
+	ctx     context.Context // of the request; done when the call is cut off
+	cancel  context.CancelCauseFunc
+
+	mu      sync.Mutex
+	start   time.Time
+	guarded *guard.Call // nil: it waits for a slot
+	left    bool        // the ask is over
 }
 
 // reply is what a call tells the ask.
@@ -34,23 +43,35 @@ type reply struct {
 	member Member
 }
 
-// newCall asks the member's breaker. An error says that it is cut off.
-func newCall(ctx context.Context, dep *dependency.Dependency, index int) (*call, error) {
-	c := &call{dep: dep, index: index, start: time.Now()}
+// newCall asks the member's breaker. An error says that it is cut off. Only if the
+// bulkhead is full there is something to wait for, which run does.
+func (a *Asker) newCall(ctx context.Context, q *question, dep *dependency.Dependency, index int) (*call, error) {
+	c := &call{dep: dep, guard: dep.GuardOf(q.request), process: a.Bulkhead, log: a.Log, index: index, start: time.Now()}
 	var err error
-	if c.permit, err = dep.Breaker.Allow(ctx); err != nil {
+	if c.guarded, err = c.guard.Allow(ctx); err != nil {
 		return nil, err
+	}
+	if !dep.Bulkhead.TryEnter() {
+		c.wait()
+	} else if !c.process.TryEnter() {
+		dep.Bulkhead.Leave()
+		c.wait()
 	}
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
 	return c, nil
 }
 
+func (c *call) wait() {
+	c.guarded.Cancel()
+	c.guarded = nil
+}
+
 // run makes the call and sends one reply.
-func (c *call) run(q *question, log *slog.Logger, replies chan<- reply) {
+func (c *call) run(q *question, replies chan<- reply) {
 	defer c.cancel(nil)
 	m, err := c.ask(q)
 	if err != nil {
-		log.DebugContext(c.ctx, "member did not answer", "dependency", c.dep.ID, "error", err)
+		c.log.DebugContext(c.ctx, "member did not answer", "dependency", c.dep.ID, "error", err)
 		m = silent(c.dep, err)
 	}
 	m.LatencyMS = time.Since(c.start).Milliseconds()
@@ -58,31 +79,82 @@ func (c *call) run(q *question, log *slog.Logger, replies chan<- reply) {
 }
 
 func (c *call) ask(q *question) (Member, error) {
-	req, err := q.to(c.ctx, c.dep.URL)
-	if err != nil {
-		c.permit.Cancel()
+	if err := c.enter(); err != nil {
 		return Member{}, err
 	}
+	defer c.dep.Bulkhead.Leave()
+	defer c.process.Leave()
+	req, err := q.to(c.ctx, c.dep.URL)
+	if err != nil {
+		c.guarded.Cancel()
+		return Member{}, err
+	}
+	// The end of the permit is that of the call: the guard of a dependency has no
+	// bulkhead, which would want to hear of it too. A call that was released may
+	// run on as a witness, so nothing here ends it.
 	answer := &wholeAnswer{base: c.dep.Transport}
 	resp, err := (&httpbreaker.Transport{
 		Base:    answer,
 		Timeout: min(c.dep.AttemptTimeout, c.dep.Timeout),
-	}).Send(req, &c.permit)
+	}).Send(req, c.guarded.Permit())
 	if err != nil {
 		return Member{}, err
 	}
 	_ = resp.Body.Close()
+	if resp.StatusCode < 500 && resp.StatusCode != http.StatusTooManyRequests {
+		c.dep.Latency.Good(time.Since(c.start))
+	}
 	return q.judge(c.dep, resp, answer.body), nil
 }
 
+// enter waits for a slot, if the call has none.
+func (c *call) enter() error {
+	if c.guarded != nil {
+		return nil
+	}
+	if err := c.dep.Bulkhead.Enter(c.ctx); err != nil {
+		return err
+	}
+	err := c.process.Enter(c.ctx)
+	if err == nil {
+		if err = c.begin(); err != nil {
+			c.process.Leave()
+		}
+	}
+	if err != nil {
+		c.dep.Bulkhead.Leave()
+	}
+	return err
+}
+
+// begin asks the breaker again, after a wait.
+func (c *call) begin() (err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.left {
+		return errNotNeeded
+	}
+	c.start = time.Now()
+	c.guarded, err = c.guard.Allow(c.ctx)
+	return err
+}
+
 // leave is called when the ask is over and the call still runs. It runs on until
-// the slow rule has judged it, a trial until it has its verdict: else a hang that
-// only asks see would never be noticed.
+// it has been judged, a trial until it has its verdict: else a hang that only asks
+// see would never be noticed.
 func (c *call) leave() {
-	if c.permit.Trial() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.left = true
+	if c.guarded == nil {
+		c.cancel(errNotNeeded)
 		return
 	}
-	unseen := min(c.limit()+c.limit()/8, mostUnseen) // an eighth is the longest slice of the slow rule
+	if c.guarded.Permit().Trial() {
+		return
+	}
+	limit := c.limit()
+	unseen := min(limit+limit/8, mostUnseen) // an eighth is the longest slice
 	if rest := unseen - time.Since(c.start); rest > 0 {
 		time.AfterFunc(rest, c.cut)
 		return
@@ -100,12 +172,16 @@ func (c *call) cut() {
 	c.cancel(&httpbreaker.Cut{Outcome: recloser.Ignored, Err: errNotNeeded})
 }
 
-// limit is how long the member may take before it is bad.
+// limit is how long the member may take before it is suspect.
 func (c *call) limit() time.Duration {
-	if slow := c.dep.Breaker.Config().SlowCall; slow > 0 {
-		return slow
+	slow := c.guard.Breaker().Config().SlowCall
+	if slow <= 0 {
+		return slowIfOff
 	}
-	return slowIfOff
+	if suspect := c.dep.Latency.Limit(slow, time.Now()).Value; suspect > 0 {
+		return suspect
+	}
+	return slow
 }
 
 var (

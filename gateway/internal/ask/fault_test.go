@@ -3,7 +3,6 @@ package ask_test
 import (
 	"context"
 	"encoding/json"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -37,7 +36,7 @@ func TestAskThatEndsEarlySaysUnknown(t *testing.T) {
 	cancel()
 	w := httptest.NewRecorder()
 	rule := &config.Ask{Group: "*", Decide: config.FirstYes, Timeout: time.Minute}
-	ask.New(deps, slog.New(slog.DiscardHandler)).Handler(config.Route{Path: "/access", Ask: rule}).
+	new(bench).newAsker(deps).Handler(config.Route{Path: "/access", Ask: rule}).
 		ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, "/access", nil))
 	var got ask.Result
 	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != http.StatusServiceUnavailable || got.Answer != ask.Unknown {

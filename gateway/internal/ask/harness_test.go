@@ -15,23 +15,32 @@ import (
 	"github.com/recloser-go/recloser"
 	"github.com/recloser-go/recloser/gateway/gatewaytest"
 	"github.com/recloser-go/recloser/gateway/internal/ask"
+	"github.com/recloser-go/recloser/gateway/internal/bulkhead"
 	"github.com/recloser-go/recloser/gateway/internal/config"
 	"github.com/recloser-go/recloser/gateway/internal/dependency"
+	"github.com/recloser-go/recloser/internal/vtime"
 )
 
 // bench is a client, a gateway with one ask route and its members on a network
 // in memory. It is used in a synctest bubble.
 type bench struct {
-	t      *testing.T
-	hotels []*gatewaytest.Dependency
-	deps   []*dependency.Dependency
-	client *http.Client
+	t       *testing.T
+	hotels  []*gatewaytest.Dependency
+	deps    []*dependency.Dependency
+	process *bulkhead.Bulkhead
+	client  *http.Client
 }
 
 type option func(*config.Ask, *recloser.Config)
 
 // newBench makes one member, hotel-1, hotel-2 and so on, for each behaviour.
 func newBench(t *testing.T, behaviours []gatewaytest.Behaviour, options ...option) *bench {
+	t.Helper()
+	return newBenchOf(t, behaviours, func(*config.Dependency, *config.Route) {}, options...)
+}
+
+// newBenchOf also changes what each member and the route are defined by.
+func newBenchOf(t *testing.T, behaviours []gatewaytest.Behaviour, change func(*config.Dependency, *config.Route), options ...option) *bench {
 	t.Helper()
 	rule := &config.Ask{Group: "*", Accept: "status == 200 && body.allowed == true", Decide: config.FirstYes, Timeout: 1500 * time.Millisecond}
 	settings := recloser.Config{SlowCall: 2 * time.Second, CancelOnTrip: true}
@@ -44,13 +53,17 @@ func newBench(t *testing.T, behaviours []gatewaytest.Behaviour, options ...optio
 	}
 	b := &bench{t: t}
 	network := gatewaytest.NewNetwork(t)
+	route := config.Route{Path: "/access", Ask: rule}
+	change(new(config.Dependency), &route)
 	var list []config.Dependency
 	for i, behaviour := range behaviours {
 		id := fmt.Sprintf("hotel-%d", i+1)
-		list = append(list, config.Dependency{
+		dep := config.Dependency{
 			ID: id, Name: "Hotel " + id, URL: &url.URL{Scheme: "http", Host: id + ".example", Path: "/v1"},
 			Timeout: 5 * time.Second, AttemptTimeout: 3 * time.Second, Settings: settings,
-		})
+		}
+		change(&dep, new(config.Route))
+		list = append(list, dep)
 		hotel := gatewaytest.NewDependency(behaviour)
 		b.hotels = append(b.hotels, hotel)
 		network.Serve(id+".example", hotel)
@@ -62,9 +75,19 @@ func newBench(t *testing.T, behaviours []gatewaytest.Behaviour, options ...optio
 	network.Connect(deps)
 	b.deps = deps.All()
 	look(t, b.deps)
-	network.Serve("gateway.example", ask.New(deps, slog.New(slog.DiscardHandler)).Handler(config.Route{Path: "/access", Ask: rule}))
+	network.Serve("gateway.example", b.newAsker(deps).Handler(route))
 	b.client = network.Client()
 	return b
+}
+
+func (b *bench) newAsker(deps *dependency.List) *ask.Asker {
+	b.process = bulkhead.New(8192, vtime.Real{})
+	return ask.New(ask.Options{
+		Dependencies: deps,
+		Bulkhead:     b.process,
+		Limits:       func() config.Limits { return config.Limits{BodyIdle: 30 * time.Second} },
+		Log:          slog.New(slog.DiscardHandler),
+	})
 }
 
 // look calls Check from a ticker, as the gateway does.

@@ -12,7 +12,10 @@ import (
 	"github.com/expr-lang/expr/file"
 
 	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/gateway/internal/bulkhead"
 	"github.com/recloser-go/recloser/gateway/internal/dependency"
+	"github.com/recloser-go/recloser/gateway/internal/problem"
+	"github.com/recloser-go/recloser/guard"
 	"github.com/recloser-go/recloser/httpbreaker"
 )
 
@@ -29,8 +32,15 @@ func silent(dep *dependency.Dependency, err error) Member {
 		open    *recloser.OpenError
 		timeout net.Error
 		short   *httpbreaker.ShortageError
+		full    *bulkhead.FullError
+		limited *guard.LimitError
 	)
 	switch {
+	case errors.As(err, &full):
+		m.Result, m.Reason = Refused, problem.Bulkhead
+	case errors.As(err, &limited):
+		m.Result, m.Reason = Refused, problem.TooOften
+		m.RetryAfterMS = limited.RetryAfter().Milliseconds()
 	case errors.As(err, &open):
 		m.Result, m.Reason = Refused, string(open.Reason)
 		if open.Reason == recloser.ReasonReleased {

@@ -15,26 +15,28 @@ import (
 
 // question is what every member is asked.
 type question struct {
-	rule   *config.Ask
-	method string
-	path   string
-	query  string
-	header http.Header // shared by all requests: transports do not change it
-	body   []byte
+	request *http.Request // as it came; its body has been read
+	rule    *config.Ask
+	method  string
+	path    string
+	query   string
+	header  http.Header // shared by all requests: transports do not change it
+	body    []byte
 }
 
-func newQuestion(w http.ResponseWriter, r *http.Request, route config.Route) (*question, error) {
-	body, err := readAll(w, r)
+func newQuestion(w http.ResponseWriter, r *http.Request, route config.Route, limits config.Limits) (*question, error) {
+	body, err := readAll(w, r, limits)
 	if err != nil {
 		return nil, err
 	}
 	return &question{
-		rule:   route.Ask,
-		method: r.Method,
-		path:   route.Path,
-		query:  r.URL.RawQuery,
-		header: header(r),
-		body:   body,
+		request: r,
+		rule:    route.Ask,
+		method:  r.Method,
+		path:    route.Path,
+		query:   r.URL.RawQuery,
+		header:  header(r),
+		body:    body,
 	}, nil
 }
 

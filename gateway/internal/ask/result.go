@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/recloser-go/recloser/gateway/internal/lastknown"
 	"github.com/recloser-go/recloser/gateway/internal/problem"
 )
 
@@ -14,6 +15,14 @@ type Result struct {
 	Answer  Answer   `json:"answer"`
 	By      []string `json:"by"`      // the dependencies that said yes, if the answer is yes
 	Members []Member `json:"members"` // all that were to be asked, in the order of the config
+
+	// LastKnown is there if the answer is an old one, as there is no new one now.
+	LastKnown *LastKnown `json:"last_known,omitempty"`
+}
+
+// LastKnown says how old an answer is.
+type LastKnown struct {
+	Age int `json:"age_s"` // whole seconds
 }
 
 // Member is one dependency's part.
@@ -35,7 +44,7 @@ const (
 	SaidYes  Outcome = "yes"
 	SaidNo   Outcome = "no"
 	Failed   Outcome = "failed"   // no answer, or one that is none
-	Refused  Outcome = "refused"  // cut off, so it was not asked
+	Refused  Outcome = "refused"  // not asked: cut off, or out of limits
 	TimedOut Outcome = "timeout"  // not answered in time
 	Released Outcome = "released" // cut off while the ask waited for it
 	Pending  Outcome = "pending"  // not answered when the answer was certain
@@ -64,6 +73,9 @@ func (r *Result) write(w http.ResponseWriter) {
 			h.Set("Retry-After", strconv.Itoa(problem.Seconds(wait)))
 		}
 	}
+	if r.LastKnown != nil {
+		h.Set("Recloser-Last-Known", strconv.Itoa(r.LastKnown.Age))
+	}
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(r) // a client that is gone needs no answer
 }
@@ -78,4 +90,24 @@ func (r *Result) retryAfter() time.Duration {
 		}
 	}
 	return time.Duration(first) * time.Millisecond
+}
+
+// remember keeps the answer, or takes the last one if there is none now. That it
+// is old is in the answer; who could not be asked, too.
+func (r *Result) remember(store *lastknown.Store, client *http.Request, q *question) {
+	if store == nil {
+		return
+	}
+	key := store.Key(q.method, client, q.body)
+	if r.Answer != Unknown {
+		if said, err := json.Marshal(Result{Answer: r.Answer, By: r.By}); err == nil {
+			store.Put(key, client, lastknown.Answer{Body: said})
+		}
+		return
+	}
+	old, age, ok := store.Get(key, client)
+	var said Result
+	if ok && json.Unmarshal(old.Body, &said) == nil {
+		r.Answer, r.By, r.LastKnown = said.Answer, said.By, &LastKnown{Age: int(age / time.Second)}
+	}
 }

@@ -13,51 +13,50 @@ import (
 	"github.com/expr-lang/expr/vm"
 	"github.com/goccy/go-yaml/ast"
 
+	"github.com/recloser-go/recloser"
 	"github.com/recloser-go/recloser/internal/suggest"
 )
 
-func (r *routeReader) ask(n ast.Node) *Ask {
-	a := &Ask{Group: Everyone, Decide: FirstYes, Timeout: r.defaults.timeout}
-	before := len(r.faults)
-	var accept, decide, timeout ast.Node
-	r.mapping(n, fields{
-		"group": func(n ast.Node) { a.Group = r.group(n) },
-		"accept": func(n ast.Node) {
-			accept = n
-			a.Accept, a.Condition = r.condition(n)
-		},
-		"decide": func(n ast.Node) {
-			decide = n
-			r.decide(n, a)
-		},
-		"timeout": func(n ast.Node) {
-			timeout = n
-			r.setDuration(&a.Timeout)(n)
-		},
-	})
-	if len(r.faults) > before {
-		return a
-	}
-	members := r.members(a.Group)
-	if accept == nil {
-		r.fault(n, "add accept:, such as status == 200 && body.allowed == true", "nothing says which answer is a yes")
-	}
-	if a.Decide == Quorum && a.Quorum > len(members) && len(members) > 0 {
-		r.fault(decide, fmt.Sprintf("write at most %d", len(members)), "%d must say yes, and the group %q has only %d", a.Quorum, a.Group, len(members))
-	}
-	if timeout == nil {
-		timeout = n
-	}
-	r.warnTimeout(timeout, a, members)
-	return a
+func (c *Config) askSection(to **Ask) value {
+	return optional[Ask]{
+		to: to, fresh: Ask{Group: Everyone, Decide: FirstYes, Timeout: c.defaults.Timeout},
+		keys: c.askKeys, check: c.checkAsk,
+	}.value()
 }
 
-// warnTimeout notes an ask that ends before a member can be called slow: a
-// member that hangs is then noticed only by calls that run on unseen.
-func (r *routeReader) warnTimeout(n ast.Node, a *Ask, members []Dependency) {
+func (c *Config) askKeys(a *Ask) []key {
+	return []key{
+		{
+			name: "accept", value: condition(a), needed: true, span: "true or false",
+			means: "which response is a yes. It knows `status` (number), `body` (the decoded JSON, else `nil`), `header` (the first value of each, such as `header[\"Content-Type\"]`) and `dependency` (the id), in the language [expr](https://expr-lang.org/docs/language-definition)",
+		},
+		{name: "group", value: c.group(&a.Group), normal: "`\"*\"`: all dependencies", span: "a group that some dependency has", means: "who is asked"},
+		{name: "decide", value: decide(a), span: "`first-yes`, `all`, `{ quorum: 1 }`", means: "how many must say yes: one, all, or so many"},
+		{
+			name: "timeout", value: duration(&a.Timeout, 0, 0), normal: "`timeout` of `defaults`", span: "above 0",
+			means: "how long the ask waits. Longer than `slow_call` of members with `suspect: off`, else a hang shows only afterwards; `check` warns of it",
+		},
+	}
+}
+
+func (c *Config) checkAsk(r *reader, n ast.Node, a *Ask) {
+	members := c.members(a.Group)
+	r.need(n, "accept", "add accept:, such as status == 200 && body.allowed == true", "nothing says which answer is a yes")
+	if decide, ok := r.written("decide"); ok && a.Decide == Quorum && a.Quorum > len(members) && len(members) > 0 {
+		r.fault(decide, fmt.Sprintf("write at most %d", len(members)), "%d must say yes, and the group %q has only %d", a.Quorum, a.Group, len(members))
+	}
+	if timeout, ok := r.written("timeout"); ok {
+		n = timeout
+	}
+	r.warnTimeout(n, a, members)
+}
+
+// warnTimeout notes an ask that ends before a member that hangs stands out: it
+// is then noticed only by calls that run on unseen.
+func (r *reader) warnTimeout(n ast.Node, a *Ask, members []Dependency) {
 	var slow []Dependency
 	for _, d := range members {
-		if a.Timeout <= d.Settings.SlowCall {
+		if d.Suspect == recloser.Off && a.Timeout <= d.Settings.SlowCall {
 			slow = append(slow, d)
 		}
 	}
@@ -69,32 +68,48 @@ func (r *routeReader) warnTimeout(n ast.Node, a *Ask, members []Dependency) {
 		origin = ", the default"
 	}
 	most := slices.MaxFunc(slow, func(a, b Dependency) int { return cmp.Compare(a.Settings.SlowCall, b.Settings.SlowCall) })
-	r.warn(n, "the ask's timeout %s is not above the slow_call of %s, so a hang shows only after the answer went out; "+
-		"write a timeout above %s, or a slow_call below %s under breaker: of defaults or of each",
+	r.warn(n, "the ask's timeout %s is not above the slow_call of %s, and suspect is off, so a hang shows only after the answer went out; "+
+		"write suspect: auto, a timeout above %s, or a slow_call below %s under breaker: of defaults or of each",
 		a.Timeout, andMore(fmt.Sprintf("%s (%s%s)", first.ID, first.Settings.SlowCall, origin), len(slow)-1), most.Settings.SlowCall, a.Timeout)
 }
 
-func (r *routeReader) decide(n ast.Node, a *Ask) {
-	if _, ok := n.(ast.MapNode); ok {
-		before := len(r.faults)
-		r.mapping(n, fields{"quorum": r.setInt(&a.Quorum)})
-		if a.Quorum == 0 && len(r.faults) == before {
-			r.fault(n, "write {quorum: 2}", "nothing says how many must say yes")
-		}
-		a.Decide = Quorum
-		return
+// decide reads "first-yes", "all" and "{quorum: 2}".
+func decide(a *Ask) value {
+	quorum := func() []key {
+		return []key{{name: "quorum", value: whole(&a.Quorum, 1, 1e6), needed: true, means: "how many must say yes"}}
 	}
-	s, ok := r.text(n)
-	switch {
-	case !ok:
-	case s == string(FirstYes) || s == string(All):
-		a.Decide = Decide(s)
-	case strings.HasPrefix(s, string(Quorum)):
-		r.fault(n, "write {quorum: 2}", "%q does not say how many must say yes", s)
-	default:
-		r.fault(n, suggest.DidYouMean(s, func(yield func(string) bool) {
-			_ = yield(string(FirstYes)) && yield(string(All)) && yield("{quorum: 2}")
-		}), "%q is not a way to decide", s)
+	words := []Decide{FirstYes, All}
+	return value{
+		kind:   "word",
+		schema: func() object { return object{"anyOf": []any{object{"enum": words}, objectOf(quorum())}} },
+		read: func(r *reader, n ast.Node) {
+			if _, ok := n.(ast.MapNode); ok {
+				before := len(r.faults)
+				r.mapping(n, quorum())
+				if a.Quorum == 0 && len(r.faults) == before {
+					r.fault(n, "write {quorum: 2}", "nothing says how many must say yes")
+				}
+				a.Decide = Quorum
+				return
+			}
+			s, ok := r.text(n)
+			switch {
+			case !ok:
+			case slices.Contains(words, Decide(s)):
+				a.Decide = Decide(s)
+			case strings.HasPrefix(s, string(Quorum)):
+				r.fault(n, "write {quorum: 2}", "%q does not say how many must say yes", s)
+			default:
+				r.fault(n, suggest.DidYouMean(s, slices.Values([]string{string(FirstYes), string(All), "{quorum: 2}"})), "%q is not a way to decide", s)
+			}
+		},
+		show: func(path string, put put) {
+			text := string(a.Decide)
+			if a.Decide == Quorum {
+				text = fmt.Sprintf("{quorum: %d}", a.Quorum)
+			}
+			put(leaf{path: path, text: text})
+		},
 	}
 }
 
@@ -110,19 +125,22 @@ func Compile(accept string) (*vm.Program, error) {
 	}))
 }
 
-func (r *routeReader) condition(n ast.Node) (string, *vm.Program) {
-	s, ok := r.text(n)
-	if !ok {
-		return "", nil
-	}
+func condition(a *Ask) value {
+	return scalar("expression", object{"type": "string"}, func(r *reader, n ast.Node, s string) {
+		a.Accept = s
+		a.Condition = r.condition(n, s)
+	}, func() string { return a.Accept })
+}
+
+func (r *reader) condition(n ast.Node, s string) *vm.Program {
 	program, err := Compile(s)
 	if err == nil {
-		return s, program
+		return program
 	}
 	e, ok := errors.AsType[*file.Error](err)
 	if !ok { // it compiles, and is not a condition
 		r.fault(n, "compare it, such as status == 200", "the expression must be true or false: %v", err)
-		return s, nil
+		return nil
 	}
 	what, do := e.Message, ""
 	if name, ok := strings.CutPrefix(what, "unknown name "); ok {
@@ -135,7 +153,7 @@ func (r *routeReader) condition(n ast.Node) (string, *vm.Program) {
 		what, do = "it ends too early", "write it like status == 200 && body.allowed == true"
 	}
 	r.faultAt(r.inside(n, e.Line, e.Column), do, "the expression cannot be read: %s", what)
-	return s, nil
+	return nil
 }
 
 // inside returns where a character of a scalar stands in the file; line counts

@@ -11,23 +11,110 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 )
 
 const docFile = "../../../docs/CONFIG.md"
 
-// sections are the mappings of a file by their headings in the document, each
-// as a file that is good with any key of it at %s.
-var sections = map[string]string{
-	"The file":     "dependencies: { a: { url: http://a.example } }\nroutes: [ { path: /*, dependency: a } ]\n%s\n",
-	"admin":        "dependencies: { a: { url: http://a.example } }\nroutes: [ { path: /*, dependency: a } ]\nadmin: { %s }\n",
-	"defaults":     "dependencies: { a: { url: http://a.example } }\nroutes: [ { path: /*, dependency: a } ]\ndefaults: { %s }\n",
-	"dependencies": "dependencies: { a: { url: http://a.example, %s } }\nroutes: [ { path: /*, dependency: a } ]\n",
-	"breaker":      "dependencies: { a: { url: http://a.example, breaker: { %s } } }\nroutes: [ { path: /*, dependency: a } ]\n",
-	"routes":       "dependencies: { a: { url: http://a.example } }\nroutes: [ { path: '/{dependency}/*', %s } ]\n",
-	"ask":          "dependencies: { a: { url: http://a.example } }\nroutes: [ { path: /a, ask: { accept: 'true', %s } } ]\n",
-	"alerts":       "dependencies: { a: { url: http://a.example } }\nroutes: [ { path: /*, dependency: a } ]\nalerts: { %s }\n",
-	"alerts.teams": "dependencies: { a: { url: http://a.example } }\nroutes: [ { path: /*, dependency: a } ]\nalerts: { teams: [ { url: 'https://hook.example', %s } ] }\n",
+// part is a mapping of a file by its heading in the document.
+type part struct {
+	heading string
+	keys    []key
+	file    string // that is good with any key of it at %s
+}
+
+func parts() []part {
+	const (
+		dependencies = "dependencies: { a: { url: http://a.example } }\n"
+		routes       = "routes: [ { path: /*, dependency: a } ]\n"
+	)
+	c := withDefaults("recloser.yaml")
+	d := dependencyDefaults()
+	teams := new(Teams)
+	all := []part{
+		{"The file", c.keys(), dependencies + routes + "%s\n"},
+		{"admin", nil, dependencies + routes + "admin: { %s }\n"},
+		{"limits", nil, dependencies + routes + "limits: { %s }\n"},
+		{"defaults", nil, dependencies + routes + "defaults: { %s }\n"},
+		{"alerts", nil, dependencies + routes + "alerts: { %s }\n"},
+		{"tls", nil, dependencies + routes + "tls: { cert: c.crt, key: c.key, %s }\n"},
+		{"dependencies", dependencyKeys(&d), "dependencies: { a: { url: http://a.example, %s } }\n" + routes},
+		{"routes", c.routeKeys(&Route{ReleaseOnTrip: true}), dependencies + "routes: [ { path: '/{dependency}/*', %s } ]\n"},
+		{"alerts.teams", teams.keys(), dependencies + routes + "alerts: { teams: [ { url: 'https://hook.example', %s } ] }\n"},
+	}
+	for _, in := range []struct{ heading, of, key, file string }{
+		{"breaker", "dependencies", "breaker", "dependencies: { a: { url: http://a.example, breaker: { %s } } }\n" + routes},
+		{"probe", "dependencies", "probe", "dependencies: { a: { url: http://a.example, probe: { path: /ping, %s } } }\n" + routes},
+		{"retry", "dependencies", "retry", "dependencies: { a: { url: http://a.example, retry: { attempts: 2, %s } } }\n" + routes},
+		{"rate_limit", "dependencies", "rate_limit", "dependencies: { a: { url: http://a.example, rate_limit: { rate: 50/s, %s } } }\n" + routes},
+		{"key", "dependencies", "key", "dependencies: { a: { url: http://a.example, key: { header: X-Property, %s } } }\n" + routes},
+		{"ask", "routes", "ask", dependencies + "routes: [ { path: /a, ask: { accept: 'true', %s } } ]\n"},
+		{"routes.rate_limit", "routes", "rate_limit", dependencies + "routes: [ { path: /*, dependency: a, rate_limit: { rate: 50/s, %s } } ]\n"},
+		{"last_known", "routes", "last_known", dependencies + "routes: [ { path: /*, dependency: a, last_known: { for: 10m, %s } } ]\n"},
+	} {
+		of := all[slices.IndexFunc(all, func(p part) bool { return p.heading == in.of })]
+		all = append(all, part{in.heading, inside(of.keys, in.key), in.file})
+	}
+	for i, p := range all {
+		if p.keys == nil {
+			all[i].keys = inside(c.keys(), p.heading)
+		}
+	}
+	return all
+}
+
+// table is what the document says of the keys.
+func table(p part) string {
+	var b strings.Builder
+	b.WriteString("| key | type | default | range | means |\n|---|---|---|---|---|\n")
+	for _, k := range p.keys {
+		fallback, means := k.normal, k.means
+		if text, ok := k.defaultText(); ok && fallback == "" {
+			if k.value.kind == "address" {
+				text = strconv.Quote(text)
+			}
+			fallback = "`" + text + "`"
+		}
+		if k.needed {
+			fallback = "required"
+		}
+		if p.heading == "dependencies" && slices.ContainsFunc(defaultsKeys(new(Dependency)), func(d key) bool { return d.name == k.name }) {
+			fallback = "that of `defaults`"
+			if k.means[len(k.means)-1] != ')' { // it leads to no table of its own
+				means = "see [defaults](#defaults)"
+			}
+		}
+		if k.restart {
+			means += " (restart)"
+		}
+		fmt.Fprintln(&b, regexp.MustCompile(` +\|`).ReplaceAllString(fmt.Sprintf("| `%s` | %s | %s | %s | %s |", k.name, k.value.kind, fallback, k.span, means), " |"))
+	}
+	return b.String()
+}
+
+// The tables of the document are what the code says.
+func TestDocumentHasEveryKey(t *testing.T) {
+	data, err := os.ReadFile(docFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(data)
+	for _, p := range parts() {
+		old := regexp.MustCompile(`(?s)(\n## ` + regexp.QuoteMeta(p.heading) + `\n(?:[^#\n][^\n]*\n|\n)*?)(\| key \|[^\n]*\n(?:\|[^\n]*\n)+)`)
+		m := old.FindStringSubmatchIndex(text)
+		if m == nil {
+			t.Errorf("the document has no table under ## %s", p.heading)
+			continue
+		}
+		if got, want := text[m[4]:m[5]], table(p); got != want && !*update {
+			t.Errorf("%s: run go test -update; the document has\n%s\nand the code\n%s", p.heading, got, want)
+		}
+		text = text[:m[4]] + table(p) + text[m[5]:]
+	}
+	if *update && text != string(data) {
+		if err := os.WriteFile(docFile, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // docRow is one key as the document describes it.
@@ -68,82 +155,55 @@ func values(cell string) (all []string) {
 	return all
 }
 
-// The document has the keys that a message about an unknown one tells of, no
-// more and no fewer.
-func TestDocumentHasEveryKey(t *testing.T) {
-	rows, _ := document(t)
-	for heading, file := range sections {
-		_, err := Parse("x.yaml", fmt.Appendf(nil, file, "zzzzzz: 1"))
-		if err == nil {
-			t.Fatalf("%s: an unknown key is taken", heading)
-		}
-		_, known, ok := strings.Cut(err.Error(), "known are ")
-		if !ok {
-			t.Fatalf("%s: %v", heading, err)
-		}
-		var told []string
-		for _, r := range rows[heading] {
-			told = append(told, r.key)
-		}
-		slices.Sort(told)
-		if got, want := strings.Join(told, ", "), known; got != want {
-			t.Errorf("%s: the document has\n%s\nand the parser\n%s", heading, got, want)
-		}
-	}
-	for heading := range rows {
-		if _, ok := sections[heading]; !ok {
-			t.Errorf("the test does not know the section %s", heading)
-		}
-	}
-}
-
 // A default that is written out changes nothing, the values that a range names
 // are taken, and one past its end is not; off is taken where it is listed only.
 func TestDocumentTellsDefaultsAndRanges(t *testing.T) {
 	rows, _ := document(t)
 	defaults, ranges := 0, 0
-	for heading, file := range sections {
-		parse := func(key, value string) (*Config, error) {
-			return Parse("x.yaml", fmt.Appendf(nil, file, key+": "+value))
-		}
-		unset, err := Parse("x.yaml", fmt.Appendf(nil, file, ""))
-		if err != nil {
-			t.Fatal(heading, err)
-		}
+	for _, p := range parts() {
+		heading := p.heading
 		for _, r := range rows[heading] {
+			file := regexp.MustCompile(`\b`+r.key+`: [^ ]+, %s`).ReplaceAllString(p.file, "%s")
+			parse := func(value string) (*Config, error) {
+				return Parse("x.yaml", fmt.Appendf(nil, file, r.key+": "+value))
+			}
+			unset, err := Parse("x.yaml", fmt.Appendf(nil, file, ""))
+			if err != nil && r.fallback != "required" {
+				t.Fatal(heading, err)
+			}
 			if m := regexp.MustCompile("^`([^`]+)`($|[:;,])").FindStringSubmatch(r.fallback); m != nil {
 				defaults++
-				set, err := parse(r.key, m[1])
+				set, err := parse(m[1])
 				if err != nil {
 					t.Errorf("%s: the default of %s: %v", heading, r.key, err)
 				} else if got, want := effect(set, heading, r.key), effect(unset, heading, r.key); !reflect.DeepEqual(got, want) {
 					t.Errorf("%s: the default of %s is said to be %s, which is\n%+v, and it is\n%+v", heading, r.key, m[1], got, want)
 				}
 			}
-			if !slices.Contains([]string{"duration", "share", "number", "address", "word"}, r.kind) {
+			if !slices.Contains([]string{"duration", "share", "number", "address", "word", "rate", "size"}, r.kind) {
 				continue
 			}
 			taken := values(r.span)
 			for _, v := range taken {
-				if v == "timeout" || v == "open_for" { // another key, not a value
+				if v == "timeout" || v == "open_for" || v == "backoff" { // another key, not a value
 					continue
 				}
 				ranges++
-				if _, err := parse(r.key, v); err != nil && !strings.Contains(err.Error(), "must be at least open_for") {
+				if _, err := parse(v); err != nil && !strings.Contains(err.Error(), "must be at least open_for") {
 					t.Errorf("%s: %s is in the range of %s: %v", heading, v, r.key, err)
 				}
 			}
-			if _, err := parse(r.key, "off"); (err == nil) != slices.Contains(taken, "off") {
+			if _, err := parse("off"); (err == nil) != slices.Contains(taken, "off") {
 				t.Errorf("%s: %s off: %v, and its range is %s", heading, r.key, err, r.span)
 			}
-			if m := regexp.MustCompile("to `([0-9][0-9a-z%]*)`").FindStringSubmatch(r.span); m != nil {
-				if _, err := parse(r.key, double(t, m[1])); err == nil {
+			if m := regexp.MustCompile("to `([0-9][0-9A-Za-z%/]*)`").FindStringSubmatch(r.span); m != nil {
+				if _, err := parse(double(t, m[1])); err == nil {
 					t.Errorf("%s: %s may be above %s", heading, r.key, m[1])
 				}
 			}
 		}
 	}
-	if defaults < 20 || ranges < 25 {
+	if defaults < 45 || ranges < 60 {
 		t.Errorf("found %d defaults and %d ends of ranges: the patterns are wrong", defaults, ranges)
 	}
 }
@@ -151,15 +211,15 @@ func TestDocumentTellsDefaultsAndRanges(t *testing.T) {
 // effect is what a key may change: its own field of a breaker, where one key
 // may move the default of another, else the whole config.
 func effect(c *Config, heading, key string) any {
-	settings := c.Dependencies[0].Settings.WithDefaults()
 	if heading == "breaker" {
-		for _, s := range settingsOf(&settings) {
-			if s.key == key {
-				return reflect.ValueOf(s.to).Elem().Interface()
+		for _, s := range c.Show() {
+			if s.Path == "dependencies.a.breaker."+key {
+				return s.Value
 			}
 		}
 	}
 	all := *c
+	all.origins = nil
 	all.Routes = slices.Clone(c.Routes)
 	for i, r := range all.Routes {
 		if r.Ask != nil {
@@ -173,24 +233,23 @@ func effect(c *Config, heading, key string) any {
 
 func double(t *testing.T, value string) string {
 	t.Helper()
-	if d, err := time.ParseDuration(value); err == nil {
-		return (2 * d).String()
+	m := regexp.MustCompile(`^(\d+)(\D*)$`).FindStringSubmatch(value)
+	if m == nil {
+		t.Fatal(value)
 	}
-	number, percent := strings.CutSuffix(value, "%")
-	n, err := strconv.Atoi(number)
+	n, err := strconv.Atoi(m[1])
 	if err != nil {
 		t.Fatal(err)
 	}
-	if percent {
-		return fmt.Sprint(2*n, "%")
-	}
-	return strconv.Itoa(2 * n)
+	return strconv.Itoa(2*n) + m[2]
 }
 
 // The examples can be used as they are, and the last one has every key.
 func TestDocumentExamples(t *testing.T) {
 	t.Setenv("TEAMS_WEBHOOK", teamsURL)
 	rows, examples := document(t)
+	t.Chdir(t.TempDir())
+	write(t, "hotels/aurora.yaml", "dependencies: { aurora: { url: http://aurora.example } }\n")
 	if len(examples) < 2 {
 		t.Fatalf("%d examples", len(examples))
 	}

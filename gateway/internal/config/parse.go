@@ -4,12 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"net"
-	"os"
+	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml/ast"
@@ -17,67 +14,86 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-const (
-	defaultListen      = ":8080"
-	defaultAdminListen = "127.0.0.1:8081"
-	defaultGrace       = 15 * time.Second
-)
-
-// Load reads and checks a file. What is wrong with its content is returned as
-// Errors, all of it at once.
-func Load(path string) (*Config, error) {
-	data, err := readFile(path)
+// Load reads and checks a file, and the files it includes. Overrides go before
+// what they say, later ones before earlier ones: first those of Environment, then
+// flags. What is wrong with the content is returned as Errors, all of it at once.
+func Load(path string, overrides ...Override) (*Config, error) {
+	data, err := readConfig(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("there is no config file %s: correct the path, or write one as README.md shows", path)
+		return nil, fmt.Errorf("there is no config file %s: correct the path, or write one with recloser config init", path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the config file cannot be read: %w", err)
 	}
-	return Parse(path, data)
-}
-
-// readFile reads no more than shows that a file is too large.
-func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxSize+1))
+	return parse(path, data, overrides)
 }
 
 // Parse checks the content of a file; name is for messages, and for what the
 // content says relative to itself. The error is of type Errors.
-func Parse(name string, data []byte) (*Config, error) {
+func Parse(name string, data []byte) (*Config, error) { return parse(name, data, nil) }
+
+func parse(name string, data []byte, overrides []Override) (*Config, error) {
+	s := newReading()
+	c := withDefaults(name)
+	r, body := s.open(name, data, "write at least dependencies: and routes:")
+	if body != nil {
+		c.read(r, body, overrides)
+	}
+	if faults := s.all(); len(faults) > 0 {
+		return nil, faults
+	}
+	c.Warnings = s.warnings
+	c.origins = s.origins()
+	c.files, c.patterns = s.files, s.patterns
+	return c, nil
+}
+
+func newReading() *reading {
+	return &reading{places: make(map[string]place), paths: make(map[string]place)}
+}
+
+// reader returns one for a file.
+func (s *reading) reader(file, text string) *reader {
+	r := &reader{reading: s, file: file, lines: splitLines(text), secret: make(map[int]bool), widths: make(map[int]int)}
+	s.readers = append(s.readers, r)
+	return r
+}
+
+// open returns the syntax tree of a file, nil if a fault was noted; least is what
+// to write into one that is empty.
+func (s *reading) open(name string, data []byte, least string) (*reader, ast.Node) {
 	if len(data) > maxSize {
 		line := 1 + bytes.Count(data[:maxSize], []byte{'\n'})
-		return nil, Errors{{
-			File: name, Line: line, Column: 1,
-			What: "the file is longer than 1 MiB, which ends in this line", Do: "write it without what is no setting",
-		}}
+		r := s.reader(name, strings.Repeat("\n", line-1))
+		r.note(position{line, 1}, "write it without what is no setting", "the file is longer than 1 MiB, which ends in this line")
+		return r, nil
 	}
 	text := strings.TrimPrefix(string(data), "\ufeff")
-	r := &reader{file: name, lines: splitLines(text), secret: make(map[int]bool), widths: make(map[int]int)}
-	c := &Config{
-		File:   name,
-		Listen: defaultListen,
-		Admin:  Admin{Listen: defaultAdminListen},
-		Grace:  defaultGrace,
-	}
-	if body := r.parse(text); body != nil {
-		r.read(body, c)
-	}
-	if len(r.faults) == 0 {
-		c.Warnings = r.warnings
-		return c, nil
-	}
-	for i, f := range r.faults {
-		if r.secret[f.Line] {
-			r.faults[i].Source = ""
+	r := s.reader(name, text)
+	return r, r.parse(text, least)
+}
+
+// all returns the faults that were noted, file by file, without the lines that hold secrets.
+func (s *reading) all() Errors {
+	var all Errors
+	for _, r := range s.readers {
+		for i, f := range r.faults {
+			if r.secret[f.Line] || r.override {
+				r.faults[i].Source = ""
+			}
 		}
+		r.faults.sort()
+		all = append(all, r.faults...)
 	}
-	r.faults.sort()
-	return nil, r.faults
+	return all
+}
+
+func (s *reading) origins() map[string]string {
+	all := make(map[string]string, len(s.places))
+	for path, p := range s.places {
+		all[path] = p.origin()
+	}
+	return all
 }
 
 func splitLines(text string) []string {
@@ -89,7 +105,7 @@ func splitLines(text string) []string {
 }
 
 // parse returns the one document of the file, nil if a fault was noted.
-func (r *reader) parse(text string) ast.Node {
+func (r *reader) parse(text, least string) ast.Node {
 	if !utf8.ValidString(text) {
 		for i, l := range r.lines {
 			if !utf8.ValidString(l) {
@@ -122,88 +138,55 @@ func (r *reader) parse(text string) ast.Node {
 		}
 	}
 	if body == nil {
-		r.faultAt(position{1, 1}, "write at least dependencies: and routes:", "the file is empty")
+		r.faultAt(position{1, 1}, least, "the file is empty")
 	}
 	return body
 }
 
-func (r *reader) read(body ast.Node, c *Config) {
-	// Routes name dependencies and dependencies build on defaults, whatever
-	// their order in the file.
-	sections := make(map[string]ast.Node)
-	section := func(name string) func(ast.Node) {
-		return func(n ast.Node) { sections[name] = n }
-	}
+func (c *Config) read(r *reader, body ast.Node, overrides []Override) {
 	r.hideAlerts(body)
-	var listen ast.Node
-	r.mapping(body, fields{
-		"listen": func(n ast.Node) {
-			listen = n
-			if _, ok := r.address(n); ok {
-				c.Listen, _ = r.text(n)
-			}
-		},
-		"admin":        func(n ast.Node) { r.readAdmin(n, &c.Admin) },
-		"grace":        r.setDuration(&c.Grace),
-		"defaults":     section("defaults"),
-		"dependencies": section("dependencies"),
-		"routes":       section("routes"),
-		"alerts":       func(n ast.Node) { c.Alerts = r.readAlerts(n) },
-	})
-	if _, port, err := net.SplitHostPort(c.Listen); err == nil && c.Listen == c.Admin.Listen && port != "0" {
-		r.fault(listen, "give each a port of its own", "listen and admin.listen are both %s", c.Listen)
+	keys := c.keys()
+	written := r.known(body, keys)
+	r.readKeys(written, c.processKeys())
+	for _, o := range overrides {
+		r.takeOver(keys, o)
 	}
-	if _, port, err := net.SplitHostPort(c.Admin.Listen); err == nil && port != "0" && c.Admin.URL == "" {
-		c.Admin.URL = "http://" + c.Admin.Listen
-	}
+	c.settle(r)
 	if _, ok := body.(ast.MapNode); !ok {
 		return
 	}
-	r.own = []ownAddress{{"listen", c.Listen}, {"admin.listen", c.Admin.Listen}}
-	d := r.readDefaults(sections["defaults"])
-	if n := sections["dependencies"]; n != nil {
-		c.Dependencies = r.readDependencies(n, d)
-	} else {
-		r.missing(body, "dependencies", "name at least one, with its url")
-	}
-	if n := sections["routes"]; n != nil {
-		routes := routeReader{reader: r, dependencies: c.Dependencies, defaults: d}
-		c.Routes = routes.routes(n)
-	} else {
-		r.missing(body, "routes", "add one, such as - path: /{dependency}/*")
-	}
-}
-
-// missing notes a section that is not there; one without a value was noted.
-func (r *reader) missing(body ast.Node, name, do string) {
-	for pairs := body.(ast.MapNode).MapRange(); pairs.Next(); {
-		if pairs.Key().GetToken().Value == name {
-			return
+	r.own = c.own()
+	for _, k := range c.contentKeys() {
+		r.readKeys(written, []key{k})
+		for _, f := range r.included { // there is none before the key include was read
+			f.reader.readKeys(f.written, []key{k})
 		}
 	}
-	r.faultAt(position{1, 1}, do, "the file has no %s", name)
+	c.complete(r, body, written)
+	c.warn(r)
 }
 
-func (r *reader) readAdmin(n ast.Node, a *Admin) {
-	r.mapping(n, fields{
-		"listen": func(n ast.Node) {
-			host, ok := r.address(n)
-			if !ok {
-				return
-			}
-			s, _ := r.text(n)
-			if !IsLoopback(host) {
-				_, port, _ := net.SplitHostPort(s)
-				r.fault(n, fmt.Sprintf("write %q", net.JoinHostPort("127.0.0.1", port)),
-					"admin.listen %q can be reached from other machines, and this version has no sign-in", s)
-				return
-			}
-			a.Listen = s
-		},
-		"url": func(n ast.Node) {
-			if u, ok := r.httpURL(n); ok {
-				a.URL = strings.TrimSuffix(u.String(), "/")
-			}
-		},
-	})
+// complete notes what there is none of.
+func (c *Config) complete(r *reader, body ast.Node, written map[string]ast.Node) {
+	check := func(name string, count int, none, do string) {
+		n := written[name]
+		elsewhere := slices.ContainsFunc(r.included, func(f included) bool { return f.written[name] != nil })
+		switch {
+		case count > 0 || elsewhere && len(r.all()) > 0:
+		case n != nil && isEmpty(n):
+			r.fault(n, do, "%s", none)
+		case !r.has(body, name):
+			r.note(position{1, 1}, do, "the file has no "+name)
+		}
+	}
+	check("dependencies", len(c.Dependencies), "there are no dependencies", "name at least one, with its url")
+	check("routes", len(c.Routes), "there are no routes, so nothing could be called", "add one, such as - path: /{dependency}/*")
+}
+
+func isEmpty(n ast.Node) bool {
+	if m, ok := n.(ast.MapNode); ok {
+		return !m.MapRange().Next()
+	}
+	s, ok := n.(*ast.SequenceNode)
+	return ok && len(s.Values) == 0
 }

@@ -27,6 +27,9 @@ func FuzzParse(f *testing.F) {
 		c, err := Parse("fuzz.yaml", data)
 		if err == nil {
 			checkServable(t, c)
+			if again, err := Parse("fuzz.yaml", data); err != nil || !again.Equal(c) {
+				t.Errorf("read twice it differs: %v", err)
+			}
 			return
 		}
 		faults, ok := errors.AsType[Errors](err)

@@ -40,19 +40,19 @@ func TestLoad(t *testing.T) {
 	if c.Listen != ":8080" || c.Grace != 20*time.Second {
 		t.Errorf("listen %q, grace %s", c.Listen, c.Grace)
 	}
-	if want := (Admin{Listen: "127.0.0.1:8081", URL: "https://recloser.example"}); c.Admin != want {
+	if want := (Admin{Listen: "127.0.0.1:8081", URL: "https://recloser.example"}); !reflect.DeepEqual(c.Admin, want) {
 		t.Errorf("admin %+v, want %+v", c.Admin, want)
 	}
 	wantDependencies := []Dependency{
 		{
 			ID: "hotel-1", Name: "Aurora Central", Group: "coast", URL: mustURL("https://api.hotel-1.example/v1"),
 			Timeout: 4 * time.Second, AttemptTimeout: 2500 * time.Millisecond,
-			Settings: recloser.Config{SlowCall: time.Second, FailureRate: 0.4, CancelOnTrip: true},
+			Suspect: recloser.Off, Settings: recloser.Config{SlowCall: time.Second, FailureRate: 0.4, CancelOnTrip: true},
 		},
 		{
 			ID: "hotel-2", Name: "hotel-2", Group: "coast", URL: mustURL("http://127.0.0.1:9002"),
 			Timeout: 2 * time.Second, AttemptTimeout: 2 * time.Second,
-			Settings: recloser.Config{
+			Suspect: recloser.Off, Settings: recloser.Config{
 				Window: 30 * time.Second, MinCalls: 5, FailureRate: recloser.Off, Consecutive: 3,
 				Spread: recloser.Off, SlowCall: recloser.Off, OpenFor: 2 * time.Second, MaxOpenFor: 5 * time.Second,
 				Jitter: recloser.Off, ResetAfter: 2 * time.Minute, Trials: 1, TrialTimeout: 20 * time.Second,
@@ -62,8 +62,11 @@ func TestLoad(t *testing.T) {
 		{
 			ID: "hotel-3", Name: "hotel-3", URL: mustURL("https://hotel-3.example:8443"),
 			Timeout: 4 * time.Second, AttemptTimeout: 4 * time.Second,
-			Settings: recloser.Config{SlowCall: time.Second, FailureRate: 0.4, CancelOnTrip: true},
+			Suspect: recloser.Off, Settings: recloser.Config{SlowCall: time.Second, FailureRate: 0.4, CancelOnTrip: true},
 		},
+	}
+	for i := range wantDependencies {
+		wantDependencies[i].HTTP, wantDependencies[i].BodyIdle, wantDependencies[i].Bulkhead = Auto, time.Minute, 1024
 	}
 	if !reflect.DeepEqual(c.Dependencies, wantDependencies) {
 		t.Errorf("dependencies\n%+v\nwant\n%+v", c.Dependencies, wantDependencies)
@@ -103,7 +106,7 @@ func TestParseDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Listen != ":8080" || c.Admin != (Admin{"127.0.0.1:8081", "http://127.0.0.1:8081"}) || c.Grace != 15*time.Second {
+	if c.Listen != ":8080" || c.Admin.Listen != "127.0.0.1:8081" || c.Admin.URL != "http://127.0.0.1:8081" || c.Grace != 15*time.Second {
 		t.Errorf("%+v", c)
 	}
 	d := c.Dependencies[0]
@@ -123,31 +126,44 @@ func TestParseWarnings(t *testing.T) {
 	const (
 		a      = "dependencies:\n  a: { url: http://a.example }\n"
 		routes = "routes:\n  - path: /{dependency}/*\n"
+		off    = "defaults: { breaker: { suspect: off } }\n"
 	)
 	for _, c := range []struct{ name, yaml, want string }{
 		{"none", a + routes, ""},
+		{"a learned limit is below any timeout", a + routes + "  - path: /access\n    ask: { accept: 'true', timeout: 1s }\n", ""},
 		{
 			"an ask that ends before a member can be called slow",
-			a + routes + "  - path: /access\n    ask: { accept: 'true', timeout: 2s }\n",
-			"x.yaml:6:37: the ask's timeout 2s is not above the slow_call of a (2s, the default), so a hang shows only after the answer went out; " +
-				"write a timeout above 2s, or a slow_call below 2s under breaker: of defaults or of each",
+			off + a + routes + "  - path: /access\n    ask: { accept: 'true', timeout: 2s }\n",
+			"x.yaml:7:37: the ask's timeout 2s is not above the slow_call of a (2s, the default), and suspect is off, so a hang shows only after the answer went out; " +
+				"write suspect: auto, a timeout above 2s, or a slow_call below 2s under breaker: of defaults or of each",
 		},
 		{
 			"before several",
-			"dependencies:\n" +
+			off + "dependencies:\n" +
 				"  a: { url: http://a.example, breaker: { slow_call: 1500ms } }\n" +
 				"  b: { url: http://b.example, breaker: { slow_call: 3s } }\n" +
 				"  c: { url: http://c.example, breaker: { slow_call: off } }\n" +
 				routes + "  - path: /access\n    ask: { accept: 'true', timeout: 1s }\n",
-			"x.yaml:8:37: the ask's timeout 1s is not above the slow_call of a (1.5s) and 1 more, so a hang shows only after the answer went out; " +
-				"write a timeout above 3s, or a slow_call below 1s under breaker: of defaults or of each",
+			"x.yaml:9:37: the ask's timeout 1s is not above the slow_call of a (1.5s) and 1 more, and suspect is off, so a hang shows only after the answer went out; " +
+				"write suspect: auto, a timeout above 3s, or a slow_call below 1s under breaker: of defaults or of each",
 		},
 		{
 			"the defaults' timeout",
-			"defaults: { timeout: 1s }\n" + a + routes + "  - path: /access\n    ask: { accept: 'true' }\n",
-			"x.yaml:7:10: the ask's timeout 1s is not above the slow_call of a (2s, the default), so a hang shows only after the answer went out; " +
-				"write a timeout above 2s, or a slow_call below 1s under breaker: of defaults or of each",
+			"defaults: { timeout: 1s, breaker: { suspect: off } }\n" + a + routes + "  - path: /access\n    ask: { accept: 'true' }\n",
+			"x.yaml:7:10: the ask's timeout 1s is not above the slow_call of a (2s, the default), and suspect is off, so a hang shows only after the answer went out; " +
+				"write suspect: auto, a timeout above 2s, or a slow_call below 1s under breaker: of defaults or of each",
 		},
+		{
+			"a suspect limit without effect",
+			"defaults: { breaker: { suspect: 1s } }\ndependencies:\n  a: { url: http://a.example, breaker: { slow_call: 1s } }\n  b: { url: http://b.example }\n  c: { url: http://b.example, breaker: { slow_call: off } }\n" + routes,
+			"x.yaml:3:3: suspect is not below slow_call for a, so it changes nothing; write a shorter one, or auto",
+		},
+		{
+			"tokens in plain text", "admin: { listen: ':8081', sign_in: true }\n" + a + routes,
+			`x.yaml:1:18: tokens for admin.listen ":8081" can be read on the way; add tls, or say by an https url that something in front has it`,
+		},
+		{"tokens behind a proxy", "admin: { listen: ':8081', sign_in: true, url: https://x.example }\n" + a + routes, ""},
+		{"tokens by tls", "admin: { listen: ':8081', sign_in: true, tls: { cert: a, key: b } }\n" + a + routes, ""},
 		{
 			"no rule",
 			"dependencies:\n  a: { url: http://a.example, breaker: { slow_call: off, consecutive: off, failure_rate: off } }\n" + routes,

@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -15,13 +14,28 @@ import (
 // reader walks the syntax tree of one file and collects every fault, where a
 // decoder into structs would stop at the first and lose the positions.
 type reader struct {
+	*reading
 	file     string
 	lines    []string
 	faults   Errors
-	warnings []string
 	secret   map[int]bool // lines that must not be shown
 	widths   map[int]int  // characters of lines that were counted
+	path     string       // of what is being read
+	key      string       // its last part
+	override bool         // file is no file, but says where a single value comes from
+	by       *reader      // of the file that includes this one; nil: none does
+}
+
+// reading is what the files of one config have in common.
+type reading struct {
+	places   map[string]place // of every value that was read, by its path
+	included []included
+	paths    map[string]place // of routes, by their path
+	warnings []string
 	own      []ownAddress // of the gateway itself
+	readers  []*reader    // in the order in which people should be told of their faults
+	files    []string     // that were read, besides the first
+	patterns []string     // by which files were included
 }
 
 type ownAddress struct{ setting, address string }
@@ -76,10 +90,19 @@ func (r *reader) inFile(p position) position {
 	return p
 }
 
+// twice notes that what stands at n was written before.
+func (r *reader) twice(n ast.Node, first place, do, what string, args ...any) {
+	where := fmt.Sprintf("in line %d", at(first.n).line)
+	if first.r != r {
+		where = "at " + first.origin()
+	}
+	r.fault(n, fmt.Sprintf("the first is %s; remove or %s one", where, do), what, args...)
+}
+
 // warn notes what is allowed and hardly meant.
 func (r *reader) warn(n ast.Node, what string, args ...any) {
 	p := at(n)
-	r.warnings = append(r.warnings, fmt.Sprintf("%s:%d:%d: ", r.file, p.line, p.column)+fmt.Sprintf(what, args...))
+	r.warnings = append(r.warnings, fmt.Sprintf("%s:%d:%d: ", r.file, p.line, p.column)+fmt.Sprintf(what, r.shown(p.line, args)...))
 }
 
 // entry is a key of a mapping with its value.
@@ -106,7 +129,7 @@ func (r *reader) entries(n ast.Node, kind string, keys []string) []entry {
 		}
 		return nil
 	}
-	first := make(map[string]position)
+	first := make(map[string]ast.Node)
 	var all []entry
 	for pairs := mapping.MapRange(); pairs.Next(); {
 		key, value := pairs.Key(), pairs.Value()
@@ -114,48 +137,102 @@ func (r *reader) entries(n ast.Node, kind string, keys []string) []entry {
 		if !ok {
 			continue
 		}
-		if p, twice := first[name]; twice {
-			r.fault(key, fmt.Sprintf("the first is in line %d; remove or rename one", p.line), "%s %q is written twice", kind, name)
+		if n, twice := first[name]; twice {
+			r.twice(key, place{r, n}, "rename", "%s %q is written twice", kind, name)
 			continue
 		}
-		first[name] = at(key)
+		first[name] = key
 		all = append(all, entry{key, name, value})
 	}
 	return all
 }
 
-// fields says what reads the value of each known key.
-type fields map[string]func(ast.Node)
-
-// names returns the keys that people are told of, in order.
-func (f fields) names() []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(f)), comesLater)
-}
-
 // mapping reads a mapping whose keys must all be known.
-func (r *reader) mapping(n ast.Node, known fields) {
-	for _, e := range r.entries(n, "key", known.names()) {
-		read, ok := known[e.name]
+func (r *reader) mapping(n ast.Node, known []key) { r.readKeys(r.known(n, known), known) }
+
+// known returns what is written at each known key. Whatever else is written is a fault.
+func (r *reader) known(n ast.Node, known []key) map[string]ast.Node {
+	names := make([]string, len(known))
+	for i, k := range known {
+		names[i] = k.name
+	}
+	slices.Sort(names)
+	written := make(map[string]ast.Node)
+	for _, e := range r.entries(n, "key", names) {
+		ok := slices.Contains(names, e.name)
 		switch {
 		case ok && isNull(e.value):
 			r.fault(e.key, "write a value or remove the key", "%q has no value", e.name)
 		case ok:
-			read(e.value)
+			written[e.name] = e.value
+		case r.by != nil && r.path == "":
+			r.hideURLs(e)
+			r.fault(e.key, "write it in "+r.by.file, "an included file has only dependencies and routes, not %q", e.name)
 		case comesLater(e.name):
 			r.hideURLs(e)
 			r.fault(e.key, "remove it", "this version does not have %q yet", e.name)
+		case parentOf(known, e.name) != "":
+			r.hideURLs(e)
+			r.fault(e.key, fmt.Sprintf("write it under %s:", parentOf(known, e.name)), "%q is not a key here", e.name)
 		default:
 			r.hideURLs(e)
-			r.fault(e.key, suggest.DidYouMean(e.name, slices.Values(known.names())), "unknown key %q", e.name)
+			r.fault(e.key, suggest.DidYouMean(e.name, slices.Values(names)), "unknown key %q", e.name)
 		}
+	}
+	return written
+}
+
+// parentOf returns the key in whose mapping a key belongs; "" if in none.
+func parentOf(keys []key, name string) string {
+	for _, k := range keys {
+		if k.value.keys != nil && slices.ContainsFunc(k.value.keys(), func(k key) bool { return k.name == name }) {
+			return k.name
+		}
+	}
+	return ""
+}
+
+// readKeys reads values in the order of the table, whatever their order in the
+// file: so one may build on those above it.
+func (r *reader) readKeys(written map[string]ast.Node, known []key) {
+	for _, k := range known {
+		if n, ok := written[k.name]; ok {
+			r.within(k.name, func() {
+				before := len(r.faults)
+				k.value.read(r, n)
+				if len(r.faults) == before {
+					r.places[r.path] = place{r, n}
+				}
+			})
+		}
+	}
+}
+
+// within runs read with the path of what stands at name.
+func (r *reader) within(name string, read func()) {
+	before, key := r.path, r.key
+	r.path, r.key = below(r.path, name), name
+	read()
+	r.path, r.key = before, key
+}
+
+// written returns where the value of a key of the mapping that is being read was
+// written, if it was and could be read.
+func (r *reader) written(name string) (ast.Node, bool) {
+	p, ok := r.places[below(r.path, name)]
+	return p.n, ok
+}
+
+// need notes a fault unless the mapping that is being read has a key.
+func (r *reader) need(n ast.Node, name, do, what string) {
+	if _, ok := r.written(name); !ok {
+		r.fault(n, do, "%s", what)
 	}
 }
 
 // comesLater reports whether a key is of the design but not of this version.
 func comesLater(key string) bool {
-	return slices.Contains([]string{
-		"suspect", "rate_limit", "probe", "key", "bulkhead", "maintenance", "last_known", "include", "storage", "fleet", "tokens", "webhook", "slack",
-	}, key)
+	return slices.Contains([]string{"fleet", "webhook", "slack"}, key)
 }
 
 // list returns the items of a sequence.
@@ -174,7 +251,7 @@ func (r *reader) list(n ast.Node) []ast.Node {
 func (r *reader) text(n ast.Node) (string, bool) {
 	s, ok := r.secretText(n)
 	if ok && strings.Contains(s, "${") {
-		r.fault(n, "write the value itself", "${...} is read only in the url of an alert channel")
+		r.fault(n, "write the value itself", "${...} is read only where a secret stands: in the url of an alert channel")
 		return "", false
 	}
 	return s, ok

@@ -2,65 +2,72 @@ package config
 
 import (
 	"fmt"
-	"iter"
 	"maps"
+	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/recloser-go/recloser/internal/suggest"
 )
 
-// routeReader reads routes, which name dependencies and groups.
-type routeReader struct {
-	*reader
-	dependencies []Dependency
-	defaults     defaults
+// routes reads the list; those of included files are added.
+func (c *Config) routes() value {
+	return value{
+		kind: "list",
+		schema: func() object {
+			return object{"type": "array", "items": objectOf(c.routeKeys(&Route{ReleaseOnTrip: true}))}
+		},
+		read: func(r *reader, n ast.Node) {
+			for i, item := range r.list(n) {
+				r.within(r.called(item, "path", fmt.Sprint(i)), func() {
+					route, path := c.route(r, item)
+					if path == nil {
+						return
+					}
+					if first, twice := r.paths[route.Path]; twice {
+						r.twice(path, first, "change", "path %s is written twice", route.Path)
+					} else {
+						r.paths[route.Path] = place{r, path}
+					}
+					c.Routes = append(c.Routes, route)
+				})
+			}
+		},
+		show: func(path string, put put) {
+			for _, route := range c.Routes {
+				showAll(c.routeKeys(&route), below(path, route.Path), put)
+			}
+		},
+	}
 }
 
-func (r *routeReader) routes(n ast.Node) []Route {
-	items := r.list(n)
-	if s, ok := n.(*ast.SequenceNode); ok && len(s.Values) == 0 {
-		r.fault(n, "add one, such as - path: /{dependency}/*", "there are no routes, so nothing could be called")
+func (c *Config) routeKeys(route *Route) []key {
+	return []key{
+		{name: "path", value: routePath(&route.Path), needed: true, span: "begins with `/`; `{dependency}` for one whole part, `*` for the rest, as the last part", means: "which requests it is for"},
+		{
+			name: "dependency", value: c.reference(&route.Dependency), span: "not together with `{dependency}` or `ask`", normal: "the part at `{dependency}`",
+			means: "where its requests go. With `*` in the path only that rest is appended to the dependency's url, without `*` nothing is",
+		},
+		{name: "ask", value: c.askSection(&route.Ask), span: "not together with `dependency`, `{dependency}` or `*`", means: "asks a group: [ask](#ask)"},
+		{
+			name: "release_on_trip", value: boolean(&route.ReleaseOnTrip),
+			means: "callers who wait are released on a trip. A request that changes something may have been carried out all the same, as after a timeout. Not for an ask: members leave it on a trip in any case",
+		},
+		{name: "rate_limit", value: routeRateLimit(route), normal: "none", means: "how often it is called, else 429: [routes.rate_limit](#routesrate_limit)"},
+		{name: "last_known", value: lastKnown(route), normal: "none", means: "answers with the last good answer where there is none now: [last_known](#last_known)"},
 	}
-	first := make(map[string]position)
-	var all []Route
-	for _, item := range items {
-		route, path := r.route(item)
-		if path == nil {
-			continue
-		}
-		if p, twice := first[route.Path]; twice {
-			r.fault(path, fmt.Sprintf("the first is in line %d; remove or change one", p.line), "path %s is written twice", route.Path)
-		} else {
-			first[route.Path] = at(path)
-		}
-		all = append(all, route)
-	}
-	return all
 }
 
 // route returns the route and where its path is, nil if it has none.
-func (r *routeReader) route(n ast.Node) (Route, ast.Node) {
+func (c *Config) route(r *reader, n ast.Node) (Route, ast.Node) {
 	route := Route{ReleaseOnTrip: true}
-	var path, dependency, ask ast.Node
 	before := len(r.faults)
-	r.mapping(n, fields{
-		"path": func(n ast.Node) {
-			path = n
-			route.Path = r.path(n)
-		},
-		"dependency": func(n ast.Node) {
-			dependency = n
-			route.Dependency = r.dependency(n)
-		},
-		"ask": func(n ast.Node) {
-			ask = n
-			route.Ask = r.ask(n)
-		},
-		"release_on_trip": r.setBool(&route.ReleaseOnTrip),
-	})
+	written := r.known(n, c.routeKeys(&route))
+	r.readKeys(written, c.routeKeys(&route))
+	path, dependency, ask := written["path"], written["dependency"], written["ask"]
 	if len(r.faults) > before {
 		return route, path
 	}
@@ -82,12 +89,15 @@ func (r *routeReader) route(n ast.Node) (Route, ast.Node) {
 	return route, path
 }
 
-// path reads "/hotels/{dependency}/*" and the like.
-func (r *routeReader) path(n ast.Node) string {
-	s, ok := r.text(n)
-	if !ok {
-		return ""
-	}
+// routePath is "/hotels/{dependency}/*" and the like.
+func routePath(to *string) value {
+	return scalar("path", object{"type": "string", "pattern": "^/"}, func(r *reader, n ast.Node, s string) {
+		*to = s
+		r.checkPath(n, s)
+	}, func() string { return *to })
+}
+
+func (r *reader) checkPath(n ast.Node, s string) {
 	parts := strings.Split(s, "/")
 	seen := false
 	for i, part := range parts[1:] {
@@ -108,44 +118,102 @@ func (r *routeReader) path(n ast.Node) string {
 	if parts[0] != "" || len(parts) == 1 {
 		r.fault(n, fmt.Sprintf("write /%s", s), "the path %q does not begin with a /", s)
 	}
-	return s
 }
 
-func (r *routeReader) dependency(n ast.Node) string {
-	s, ok := r.text(n)
-	if ok && !slices.ContainsFunc(r.dependencies, func(d Dependency) bool { return d.ID == s }) {
-		r.fault(n, suggest.DidYouMean(s, r.ids()), "there is no dependency %q", s)
-	}
-	return s
-}
-
-func (r *routeReader) ids() iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for _, d := range r.dependencies {
-			if !yield(d.ID) {
-				return
-			}
+// reference is the id of a dependency that there is.
+func (c *Config) reference(to *string) value {
+	return scalar("id", object{"type": "string"}, func(r *reader, n ast.Node, s string) {
+		*to = s
+		if !slices.ContainsFunc(c.Dependencies, func(d Dependency) bool { return d.ID == s }) {
+			r.fault(n, suggest.DidYouMean(s, func(yield func(string) bool) {
+				for _, d := range c.Dependencies {
+					if !yield(d.ID) {
+						return
+					}
+				}
+			}), "there is no dependency %q", s)
 		}
-	}
+	}, func() string { return *to })
 }
 
 // members returns the dependencies of a group that exists.
-func (r *routeReader) members(group string) []Dependency {
-	return slices.DeleteFunc(slices.Clone(r.dependencies), func(d Dependency) bool {
+func (c *Config) members(group string) []Dependency {
+	return slices.DeleteFunc(slices.Clone(c.Dependencies), func(d Dependency) bool {
 		return group != Everyone && d.Group != group
 	})
 }
 
-func (r *routeReader) group(n ast.Node) string {
-	s, ok := r.text(n)
-	if ok && len(r.members(s)) == 0 && len(r.dependencies) > 0 {
+// group is one that some dependency is in, or Everyone.
+func (c *Config) group(to *string) value {
+	return scalar("text", object{"type": "string"}, func(r *reader, n ast.Node, s string) {
+		*to = s
+		if len(c.members(s)) > 0 || len(c.Dependencies) == 0 {
+			return
+		}
 		groups := map[string]bool{Everyone: true}
-		for _, d := range r.dependencies {
+		for _, d := range c.Dependencies {
 			if d.Group != "" {
 				groups[d.Group] = true
 			}
 		}
 		r.fault(n, suggest.DidYouMean(s, maps.Keys(groups)), "no dependency is in the group %q", s)
+	}, func() string { return *to })
+}
+
+func routeRateLimit(route *Route) value {
+	return optional[RateLimit]{
+		to: &route.RateLimit, fresh: RateLimit{Per: "client", Max: 10_000}, keys: (*RateLimit).keys,
+		check: func(r *reader, n ast.Node, l *RateLimit) {
+			r.need(n, "rate", "add rate:, such as 50/s", "nothing says how many requests are allowed")
+			if l.Burst == 0 {
+				l.Burst = int(math.Ceil(l.Rate))
+			}
+		},
+	}.value()
+}
+
+func (l *RateLimit) keys() []key {
+	return []key{
+		{name: "per", value: per(&l.Per), span: "`client`, `route`, `header X-Name`", means: "who shares a limit: each address, all callers together, or those with the same value of a header"},
+		{name: "rate", value: rate(&l.Rate, 1e6), needed: true, span: "`1/h` to `1000000/s`", means: "how many in a second (`50/s`), a minute (`3000/min`) or an hour (`10/h`)"},
+		{name: "burst", value: whole(&l.Burst, 1, 1e6), normal: "what `rate` allows in a second, at least 1", span: "`1` to `1000000`", means: "how many at once after a pause"},
+		{name: "max", value: whole(&l.Max, 1, 1e6), span: "`1` to `1000000`", means: "clients that are told apart; who was away longest is forgotten first"},
 	}
-	return s
+}
+
+func per(to *string) value {
+	return scalar("text", object{"type": "string", "pattern": "^(client|route|header .+)$"}, func(r *reader, n ast.Node, s string) {
+		if name, ok := strings.CutPrefix(s, "header "); ok {
+			if name, ok = header(r, n, strings.TrimSpace(name)); ok {
+				*to = "header " + name
+			}
+			return
+		}
+		if s != "client" && s != "route" {
+			r.fault(n, "write client, route, or header and its name, such as header X-Name", "a limit cannot be per %q", s)
+			return
+		}
+		*to = s
+	}, func() string { return *to })
+}
+
+func lastKnown(route *Route) value {
+	return optional[LastKnown]{
+		to: &route.LastKnown, fresh: LastKnown{Max: 1000, Memory: 16 << 20}, keys: (*LastKnown).keys,
+		check: func(r *reader, n ast.Node, _ *LastKnown) {
+			r.need(n, "for", "add for:, such as 10m", "nothing says how old the last known answer may be")
+		},
+	}.value()
+}
+
+func (l *LastKnown) keys() []key {
+	return []key{
+		{name: "for", value: duration(&l.For, time.Second, 24*time.Hour), needed: true, span: "`1s` to `24h`", means: "how old an answer may be that is given; it says its age"},
+		{
+			name: "key", value: items("list", object{"type": "string", "pattern": headerPattern}, &l.Key, header, func(s string) string { return s }), normal: "none", span: "headers, such as `[X-Guest]`",
+			means: "request headers that tell answers apart, besides method, path and query. Credentials always do",
+		},
+		{name: "max", value: whole(&l.Max, 1, 1e6), span: "`1` to `1000000`", means: "answers that are kept"},
+		{name: "memory", value: size(&l.Memory, 1<<10, 1<<30), span: "`1KiB` to `1GiB`", means: "bytes that are kept in all"},
+	}
 }

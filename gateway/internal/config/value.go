@@ -2,9 +2,8 @@ package config
 
 import (
 	"fmt"
-	"net"
-	"net/netip"
-	"net/url"
+	"net/http"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -12,33 +11,9 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml/ast"
+
+	"github.com/recloser-go/recloser/internal/suggest"
 )
-
-// setDuration reads a duration above zero.
-func (r *reader) setDuration(to *time.Duration) func(ast.Node) {
-	return func(n ast.Node) {
-		if d, ok := r.duration(n); ok {
-			*to = d
-		}
-	}
-}
-
-func (r *reader) duration(n ast.Node) (time.Duration, bool) {
-	s, ok := r.text(n)
-	if !ok {
-		return 0, false
-	}
-	d, err := time.ParseDuration(s)
-	switch {
-	case err != nil:
-		r.fault(n, durationHint(s), "%q is not a duration", s)
-	case d <= 0:
-		r.fault(n, "", "the duration must be above 0, not %s", s)
-	default:
-		return d, true
-	}
-	return 0, false
-}
 
 var numberAndWord = regexp.MustCompile(`^(\d+(?:\.\d+)?)\s*([\pL]*)\.?$`)
 
@@ -83,117 +58,104 @@ func durationHint(s string) string {
 	return general
 }
 
-func (r *reader) setBool(to *bool) func(ast.Node) {
-	return func(n ast.Node) {
-		s, ok := r.text(n)
-		switch {
-		case !ok:
-		case s == "true" || s == "false":
-			*to = s == "true"
-		default:
+func boolean(to *bool) value {
+	return scalar("`true`, `false`", object{"type": "boolean"}, func(r *reader, n ast.Node, s string) {
+		if s != "true" && s != "false" {
 			r.fault(n, "", "write true or false, not %q", s)
-		}
-	}
-}
-
-// setInt reads a whole number of at least one.
-func (r *reader) setInt(to *int) func(ast.Node) {
-	return func(n ast.Node) {
-		s, ok := r.text(n)
-		if !ok {
 			return
 		}
-		v, err := strconv.Atoi(s)
-		if err != nil || v < 1 {
-			r.fault(n, "", "here must be a whole number of at least 1, not %q", s)
-			return
-		}
-		*to = v
-	}
+		*to = s == "true"
+	}, func() string { return strconv.FormatBool(*to) })
 }
 
-func (r *reader) setText(to *string) func(ast.Node) {
-	return func(n ast.Node) {
-		s, ok := r.text(n)
-		switch {
-		case !ok:
-		case strings.TrimSpace(s) == "" || strings.ContainsFunc(s, func(c rune) bool { return c < ' ' }):
+// line is a text of one line.
+func line(to *string) value {
+	return scalar("text", object{"type": "string", "minLength": 1}, func(r *reader, n ast.Node, s string) {
+		if strings.TrimSpace(s) == "" || strings.ContainsFunc(s, func(c rune) bool { return c < ' ' }) {
 			r.fault(n, "write a text of one line", "the text is empty or has control characters")
-		default:
-			*to = s
+			return
 		}
+		*to = s
+	}, func() string { return *to })
+}
+
+// choice is one of several words.
+func choice[T ~string](to *T, of ...T) value {
+	return scalar("word", object{"enum": of}, func(r *reader, n ast.Node, s string) {
+		if !slices.Contains(of, T(s)) {
+			r.fault(n, suggest.DidYouMean(s, func(yield func(string) bool) {
+				for _, o := range of {
+					if !yield(string(o)) {
+						return
+					}
+				}
+			}), "%s cannot be %q", r.key, s)
+			return
+		}
+		*to = T(s)
+	}, func() string { return string(*to) })
+}
+
+// filePath is the path of a file, seen from the folder of the config.
+func filePath(to *string) value {
+	v := line(to)
+	v.kind = "file"
+	read := v.read
+	v.read = func(r *reader, n ast.Node) {
+		read(r, n)
+		*to = r.besides(*to)
+	}
+	return v
+}
+
+// besides returns where a path of the file leads.
+func (r *reader) besides(path string) string {
+	if path == "" || filepath.IsAbs(path) || r.override {
+		return path
+	}
+	return filepath.Join(filepath.Dir(r.file), path)
+}
+
+// items is a list of single values.
+func items[T any](kind string, schema object, to *[]T, parse func(r *reader, n ast.Node, text string) (T, bool), text func(T) string) value {
+	return value{
+		kind:   kind,
+		schema: func() object { return object{"type": "array", "items": schema, "minItems": 1} },
+		read: func(r *reader, n ast.Node) {
+			all := r.list(n)
+			if s, ok := n.(*ast.SequenceNode); ok && len(s.Values) == 0 {
+				r.fault(n, "write at least one item or remove the key", "the list is empty")
+			}
+			*to = nil
+			for _, item := range all {
+				if text, ok := r.text(item); ok {
+					if v, ok := parse(r, item, text); ok {
+						*to = append(*to, v)
+					}
+				}
+			}
+		},
+		show: func(path string, put put) {
+			var all []string
+			for _, v := range *to {
+				all = append(all, text(v))
+			}
+			if len(all) > 0 {
+				put(leaf{path: path, text: "[" + strings.Join(all, ", ") + "]"})
+			}
+		},
 	}
 }
 
-// httpURL reads the address of an HTTP server.
-func (r *reader) httpURL(n ast.Node) (*url.URL, bool) {
-	s, ok := r.text(n)
-	if !ok {
-		return nil, false
-	}
-	u, err := url.Parse(s)
-	scheme, _, hasScheme := strings.Cut(s, "://")
-	switch {
-	// A password may be what keeps a url from being one, so whatever has an @ and
-	// cannot be read is taken for a url with one.
-	case strings.Contains(s, "@") && (err != nil || !hasScheme || u.User != nil || u.Hostname() == "" || u.Port() != "" && !validPort(u.Port(), 1)):
-		r.fault(n, "remove the user and password", "credentials in a url are not sent")
-	case !hasScheme:
-		r.fault(n, fmt.Sprintf("write it with its scheme, such as https://%s", s), "%q is not a url", s)
-	case scheme != "http" && scheme != "https":
-		r.fault(n, "write http:// or https://", "a url begins with http:// or https://, not %q", scheme+"://")
-	case err != nil:
-		r.fault(n, "write it like https://api.example.com/v1", "%q is not a url: %v", s, reason(err))
-	case u.Hostname() == "" || strings.Contains(u.Hostname(), " "):
-		r.fault(n, "write it like https://api.example.com/v1", "%q names no host", s)
-	case u.Port() != "" && !validPort(u.Port(), 1):
-		r.fault(n, "", "port %s is not from 1 to 65535", u.Port())
-	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		r.fault(n, "end the url with its path", "query and fragment of a url are not sent")
-	default:
-		return u, true
-	}
-	return nil, false
-}
+const headerPattern = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"
 
-// reason drops the part of a url.Error that repeats the url.
-func reason(err error) error {
-	if e, ok := err.(*url.Error); ok { //nolint:errorlint // url.Parse returns nothing else
-		return e.Err
-	}
-	return err
-}
+var headerName = regexp.MustCompile(headerPattern)
 
-func validPort(s string, least int) bool {
-	p, err := strconv.Atoi(s)
-	return err == nil && p >= least && p <= 65535
-}
-
-// address reads where to listen. Port 0 lets the system choose.
-func (r *reader) address(n ast.Node) (host string, ok bool) {
-	s, ok := r.text(n)
-	if !ok {
+// header reads the name of a request's header.
+func header(r *reader, n ast.Node, s string) (string, bool) {
+	if !headerName.MatchString(s) {
+		r.fault(n, "write it like X-Property", "%q cannot be the name of a header", s)
 		return "", false
 	}
-	host, port, err := net.SplitHostPort(s)
-	switch {
-	case validPort(s, 0):
-		r.fault(n, fmt.Sprintf(`write ":%s"`, s), "%q is a port without an address", s)
-	case err != nil:
-		r.fault(n, `write it like ":8080" or "127.0.0.1:8080"`, "%q is not an address to listen on", s)
-	case !validPort(port, 0):
-		r.fault(n, "write a number from 1 to 65535", "port %q of %q is not a port", port, s)
-	case strings.ContainsAny(host, "/ "):
-		r.fault(n, `write it like ":8080" or "127.0.0.1:8080"`, "%q is not an address to listen on", s)
-	default:
-		return host, true
-	}
-	return "", false
-}
-
-// IsLoopback reports whether a host, without a port, can only be this machine:
-// localhost or a loopback address, without brackets.
-func IsLoopback(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return strings.EqualFold(host, "localhost") || err == nil && ip.Unmap().IsLoopback()
+	return http.CanonicalHeaderKey(s), true
 }

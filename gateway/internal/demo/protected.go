@@ -22,6 +22,7 @@ func guardConfig(hotels []*process) (*config.Config, error) {
 	b.WriteString(`
 listen: "127.0.0.1:0"
 admin: { listen: "127.0.0.1:0" }
+storage: off
 defaults:
   breaker: { slow_call: 800ms, open_for: 2s, max_open_for: 5s }
 routes:

@@ -3,52 +3,59 @@
 package dependency
 
 import (
-	"fmt"
-	"net"
 	"net/http"
-	"time"
 
 	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/gateway/internal/bulkhead"
 	"github.com/recloser-go/recloser/gateway/internal/config"
+	"github.com/recloser-go/recloser/gateway/internal/suspect"
+	"github.com/recloser-go/recloser/guard"
 )
 
-// Dependency is one other side. Its fields are not changed after New.
+// Dependency is one other side as it is defined at a moment. It is never
+// changed: another definition is another Dependency, around the same breakers and
+// whatever else has to outlive it.
 type Dependency struct {
 	config.Dependency
-	Breaker   *recloser.Breaker
+	RunTime bool   // added through the API; else it is of the file
+	Version uint64 // of the definition: goes up with each change
+
+	Breaker   *recloser.Breaker // of all calls; with Key, of those without the header
+	Keys      *recloser.Set     // the breakers of the others; nil without Key
+	Bulkhead  *bulkhead.Bulkhead
+	Latency   *suspect.Latency
 	Transport http.RoundTripper // sends a request as it is: no breaker, no timeout of its own
+
+	guard *guard.Guard
 }
 
-// New makes the breaker, named after the dependency's ID, and the connection
-// pool of a dependency. It fails if the breaker's settings are not valid.
-func New(c config.Dependency) (*Dependency, error) {
-	c.Settings.Name = c.ID
-	b, err := recloser.New(c.Settings)
-	if err != nil {
-		return nil, fmt.Errorf("dependency %s: %w", c.ID, err)
+// BreakerOf returns the breaker that judges a call for the request.
+func (d *Dependency) BreakerOf(r *http.Request) *recloser.Breaker {
+	if d.Keys != nil {
+		if key := r.Header.Get(d.Key.Header); key != "" {
+			return d.Keys.Get(key)
+		}
 	}
-	return &Dependency{Dependency: c, Breaker: b, Transport: newTransport(c.AttemptTimeout)}, nil
+	return d.Breaker
 }
 
-// maxIdle is how many idle connections to one dependency are kept. Closing them
-// after a burst would make the next burst pay for as many handshakes, just when
-// the dependency is busiest.
-const maxIdle = 1024
+// GuardOf returns the guard around a call for the request: the breaker that
+// judges it, and the limits and retries that all calls of the dependency share.
+func (d *Dependency) GuardOf(r *http.Request) *guard.Guard {
+	if b := d.BreakerOf(r); b != d.Breaker {
+		return d.guard.With(b)
+	}
+	return d.guard
+}
 
-// newTransport returns a pool that one dependency has for itself, so that one
-// that hangs takes no connection from another. Only connecting has a limit
-// here: headers and bodies are timed by whoever makes the call.
-func newTransport(connect time.Duration) *http.Transport {
-	dialer := net.Dialer{Timeout: connect, KeepAlive: 30 * time.Second}
-	return &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            dialer.DialContext,
-		TLSHandshakeTimeout:    connect,
-		ForceAttemptHTTP2:      true,
-		MaxIdleConnsPerHost:    maxIdle,
-		IdleConnTimeout:        90 * time.Second,
-		ExpectContinueTimeout:  time.Second,
-		MaxResponseHeaderBytes: 1 << 20,
-		DisableCompression:     true, // bodies pass as they are
+// EachBreaker yields every breaker of the dependency.
+func (d *Dependency) EachBreaker(yield func(*recloser.Breaker) bool) {
+	if !yield(d.Breaker) || d.Keys == nil {
+		return
+	}
+	for _, b := range d.Keys.All() {
+		if !yield(b) {
+			return
+		}
 	}
 }

@@ -5,6 +5,7 @@ package forwarded
 
 import (
 	"fmt"
+	"net/http"
 	"net/http/httputil"
 	"net/url"
 	"strings"
@@ -14,11 +15,36 @@ import (
 // that itself is dropped: it could have said anything.
 func From(pr *httputil.ProxyRequest) {
 	for key := range pr.Out.Header {
-		if strings.HasPrefix(key, "X-Forwarded-") || key == "X-Real-Ip" || key == "Forwarded" {
-			pr.Out.Header.Del(key)
+		if claims(key) {
+			delete(pr.Out.Header, key)
 		}
 	}
 	pr.SetXForwarded()
+}
+
+// claims reports whether a header says where a request comes from, or something
+// that only a gateway can know. To many programs "_" is as good as "-".
+func claims(key string) bool {
+	if key == "" || strings.IndexByte("FRVX", key[0]) < 0 { // the most are not
+		return false
+	}
+	if strings.IndexByte(key, '_') >= 0 {
+		key = http.CanonicalHeaderKey(strings.ReplaceAll(key, "_", "-"))
+	}
+	return key == "X-Real-Ip" || key == "Forwarded" || key == "Via" ||
+		strings.HasPrefix(key, "X-Forwarded-") || strings.HasPrefix(key, ours)
+}
+
+// ours is how the headers begin by which the gateway itself speaks.
+const ours = "Recloser-"
+
+// DropOurs drops from a response what only the gateway may say.
+func DropOurs(h http.Header) {
+	for key := range h {
+		if strings.HasPrefix(key, ours) {
+			delete(h, key)
+		}
+	}
 }
 
 // Path returns a URL's path as it was written; only bytes that may not stand in

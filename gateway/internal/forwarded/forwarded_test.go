@@ -51,3 +51,23 @@ func TestFrom(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatAClientMayNotClaim(t *testing.T) {
+	for key, claimed := range map[string]bool{
+		"X-Forwarded-For": true, "X-Forwarded-Anything": true, "X_forwarded_for": true, "X-Forwarded_for": true, "X-Real-Ip": true, "X_real_ip": true,
+		"Forwarded": true, "Via": true, "Recloser-Reason": true, "Recloser_last_known": true,
+		"": false, "X-Guest": false, "X-Forward": false, "Referer": false, "From": false, "Vary": false, "Range": false, "Accept": false, "Recloser": false,
+	} {
+		if claims(key) != claimed {
+			t.Errorf("%q: %t, want %t", key, !claimed, claimed)
+		}
+	}
+}
+
+func TestDropOurs(t *testing.T) {
+	h := http.Header{"Recloser-Reason": {"open"}, "Recloser-Last-Known": {"1"}, "X-Guest": {"7"}}
+	DropOurs(h)
+	if len(h) != 1 || h.Get("X-Guest") != "7" {
+		t.Errorf("left is %v", h)
+	}
+}

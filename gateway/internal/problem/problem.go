@@ -15,9 +15,11 @@ import (
 
 // Reasons besides those of a refusal, see recloser.RefusalReasons.
 const (
-	Failed   = "failed"    // the dependency could not be reached, or broke off
-	Timeout  = "timeout"   // it did not answer in time
-	NoSocket = "no socket" // it was not called, for want of sockets here
+	Failed   = "failed"     // the dependency could not be reached, or broke off
+	Timeout  = "timeout"    // it did not answer in time
+	NoSocket = "no socket"  // it was not called, for want of sockets here
+	Bulkhead = "bulkhead"   // it was not called: as many calls run at once as may
+	TooOften = "rate limit" // it was not called: too many calls in a second
 )
 
 // Problem is one answer that is not the one that was hoped for.
@@ -27,17 +29,17 @@ type Problem struct {
 	Detail     string `json:"detail,omitempty"`
 	Dependency string `json:"dependency,omitempty"`    // its ID
 	State      string `json:"state,omitempty"`         // of its breaker
-	Reason     string `json:"reason,omitempty"`        // Failed, Timeout, NoSocket or why it was refused
+	Reason     string `json:"reason,omitempty"`        // one of the above, or why a breaker refused it
 	RetryAfter int    `json:"retry_after_s,omitempty"` // whole seconds; 0: not known
 }
 
-// Refusal is the problem of a call that a breaker did not let through, or
-// released on a trip.
-func Refusal(e *recloser.OpenError) Problem {
-	detail := fmt.Sprintf("%s is %s (%s)", e.Name, e.State, e.State.Effect())
+// Refusal is the problem of a call that a breaker of the dependency's did not let
+// through, or released on a trip.
+func Refusal(dependency string, e *recloser.OpenError) Problem {
+	detail := fmt.Sprintf("%s is %s (%s)", dependency, e.State, e.State.Effect())
 	switch e.Reason {
 	case recloser.ReasonReleased:
-		detail = e.Name + " was cut off while this request waited for it; it may have been carried out all the same"
+		detail = dependency + " was cut off while this request waited for it; it may have been carried out all the same"
 	case recloser.ReasonIsolated:
 		detail += ": an operator decided so"
 	case recloser.ReasonTrialSlots:
@@ -52,7 +54,7 @@ func Refusal(e *recloser.OpenError) Problem {
 	return Problem{
 		Status:     http.StatusServiceUnavailable,
 		Detail:     detail,
-		Dependency: e.Name,
+		Dependency: dependency,
 		State:      e.State.String(),
 		Reason:     string(e.Reason),
 		RetryAfter: Seconds(e.RetryAfter()),
@@ -110,9 +112,76 @@ func Shortage(dependency string) Problem {
 	}
 }
 
+// Full is the problem of a call that found no room in a bulkhead: dependency's, or
+// of the whole process.
+func Full(dependency string, after time.Duration) Problem {
+	return Problem{
+		Status:     http.StatusServiceUnavailable,
+		Detail:     "as many calls run at once as may: " + dependency + " was not called",
+		Dependency: dependency,
+		Reason:     Bulkhead,
+		RetryAfter: Seconds(after),
+	}
+}
+
+// OverLimit is the problem of a call beyond the rate at which a dependency may be
+// called, by all clients together.
+func OverLimit(dependency string, after time.Duration) Problem {
+	return Problem{
+		Status:     http.StatusServiceUnavailable,
+		Detail:     dependency + " is called as often as it may be, and was not called",
+		Dependency: dependency,
+		Reason:     TooOften,
+		RetryAfter: Seconds(after),
+	}
+}
+
+// TooMany is the problem of a client that calls more often than it may.
+func TooMany(after time.Duration) Problem {
+	return Problem{
+		Status:     http.StatusTooManyRequests,
+		Detail:     "more requests than this route takes from one client",
+		Reason:     TooOften,
+		RetryAfter: Seconds(after),
+	}
+}
+
+// TooLong is the problem of a request with a body of more than most bytes.
+func TooLong(most int64) Problem {
+	return Problem{
+		Status: http.StatusRequestEntityTooLarge,
+		Detail: fmt.Sprintf("the request's body is longer than %d bytes", most),
+	}
+}
+
+// Stalled is the problem of a request whose body did not go on for that long.
+func Stalled(idle time.Duration) Problem {
+	return Problem{Status: http.StatusRequestTimeout, Detail: "the request's body did not go on for " + idle.String()}
+}
+
+// Close has the server close the connection if the request's body was not read:
+// it cannot use it again, and unsaid the client would send its next request there.
+func Close(w http.ResponseWriter, r *http.Request) {
+	if r.ProtoMajor == 1 && r.ContentLength != 0 {
+		w.Header().Set("Connection", "close")
+	}
+}
+
 // Seconds is d for a Retry-After header: rounded up, and at least 1.
 func Seconds(d time.Duration) int {
 	return max(1, int((d+time.Second-1)/time.Second))
+}
+
+// Headers says in headers what p is, and not how long it may last.
+func Headers(w http.ResponseWriter, p Problem) {
+	set := func(key, value string) {
+		if value != "" {
+			w.Header().Set(key, value)
+		}
+	}
+	set("Recloser-Dependency", p.Dependency)
+	set("Recloser-State", p.State)
+	set("Recloser-Reason", p.Reason)
 }
 
 // Write answers with p.
@@ -121,14 +190,7 @@ func Write(w http.ResponseWriter, p Problem) {
 	h := w.Header()
 	h.Set("Content-Type", "application/problem+json")
 	h.Set("Cache-Control", "no-store")
-	set := func(key, value string) {
-		if value != "" {
-			h.Set(key, value)
-		}
-	}
-	set("Recloser-Dependency", p.Dependency)
-	set("Recloser-State", p.State)
-	set("Recloser-Reason", p.Reason)
+	Headers(w, p)
 	if p.RetryAfter > 0 {
 		h.Set("Retry-After", strconv.Itoa(p.RetryAfter))
 	}

@@ -65,7 +65,7 @@ func TestRefusalIsWrittenInBodyAndHeaders(t *testing.T) {
 			t.Fatalf("got %v", err)
 		}
 		w := httptest.NewRecorder()
-		problem.Write(w, problem.Refusal(open))
+		problem.Write(w, problem.Refusal("hotel-1", open))
 		for key, want := range map[string]string{
 			"Content-Type":        "application/problem+json",
 			"Recloser-Dependency": "hotel-1",
@@ -104,9 +104,44 @@ func TestRefusalSaysWhy(t *testing.T) {
 		{recloser.ReasonTrialSlots, recloser.ReasonTime, "hotel-1 is open (cut off): another call is trying it just now"},
 		{recloser.ReasonRamp, recloser.ReasonTrialsGood, "hotel-1 is open (cut off): it is just back and gets its calls a few at a time"},
 	} {
-		e := &recloser.OpenError{Name: "hotel-1", State: recloser.Open, Reason: c.reason, Trip: c.trip, Cause: errors.New("dial tcp 10.0.0.7: refused")}
-		if got := problem.Refusal(e).Detail; got != c.want {
+		e := &recloser.OpenError{Name: "the key", State: recloser.Open, Reason: c.reason, Trip: c.trip, Cause: errors.New("dial tcp 10.0.0.7: refused")}
+		if got := problem.Refusal("hotel-1", e).Detail; got != c.want {
 			t.Errorf("%s: %q, want %q", c.reason, got, c.want)
+		}
+	}
+}
+
+func TestRefusalsOfOurs(t *testing.T) {
+	for name, c := range map[string]struct {
+		p      problem.Problem
+		status int
+		reason string
+		after  string
+	}{
+		"bulkhead":               {problem.Full("hotel-1", 100*time.Millisecond), 503, problem.Bulkhead, "1"},
+		"rate of the dependency": {problem.OverLimit("hotel-1", 1001*time.Millisecond), 503, problem.TooOften, "2"},
+		"rate of the client":     {problem.TooMany(0), 429, problem.TooOften, "1"},
+		"too long":               {problem.TooLong(7), 413, "", ""},
+		"stalled":                {problem.Stalled(time.Second), 408, "", ""},
+	} {
+		w := httptest.NewRecorder()
+		problem.Write(w, c.p)
+		h := w.Header()
+		if w.Code != c.status || h.Get("Recloser-Reason") != c.reason || h.Get("Retry-After") != c.after || h.Get("Recloser-Dependency") != c.p.Dependency {
+			t.Errorf("%s: %d, %v", name, w.Code, h)
+		}
+	}
+}
+
+func TestClose(t *testing.T) {
+	for name, c := range map[string]struct {
+		major int
+		body  int64
+		want  string
+	}{"HTTP/1 with a body": {1, 4, "close"}, "of unknown length": {1, -1, "close"}, "without": {1, 0, ""}, "HTTP/2": {2, 4, ""}} {
+		w := httptest.NewRecorder()
+		if problem.Close(w, &http.Request{ProtoMajor: c.major, ContentLength: c.body}); w.Header().Get("Connection") != c.want {
+			t.Errorf("%s: %q", name, w.Header().Get("Connection"))
 		}
 	}
 }

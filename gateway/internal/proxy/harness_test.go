@@ -15,11 +15,13 @@ import (
 
 	"github.com/recloser-go/recloser"
 	"github.com/recloser-go/recloser/gateway/gatewaytest"
+	"github.com/recloser-go/recloser/gateway/internal/bulkhead"
 	"github.com/recloser-go/recloser/gateway/internal/config"
 	"github.com/recloser-go/recloser/gateway/internal/dependency"
 	"github.com/recloser-go/recloser/gateway/internal/forwarded"
 	"github.com/recloser-go/recloser/gateway/internal/problem"
 	"github.com/recloser-go/recloser/gateway/internal/proxy"
+	"github.com/recloser-go/recloser/internal/vtime"
 )
 
 // bench is a client, a gateway with one proxy route and one dependency on a
@@ -29,6 +31,7 @@ type bench struct {
 	hotel   *gatewaytest.Dependency
 	dep     *dependency.Dependency
 	breaker *recloser.Breaker
+	process *bulkhead.Bulkhead
 	log     *bytes.Buffer // from info upwards
 	client  *http.Client
 }
@@ -40,7 +43,7 @@ func newBench(t *testing.T, b gatewaytest.Behaviour, options ...option) *bench {
 	base, _ := url.Parse("http://hotel-1.example/v1")
 	dep := config.Dependency{
 		ID: "hotel-1", URL: base, Timeout: 5 * time.Second, AttemptTimeout: 3 * time.Second,
-		Settings: recloser.Config{SlowCall: 2 * time.Second, CancelOnTrip: true},
+		BodyIdle: time.Minute, Settings: recloser.Config{SlowCall: 2 * time.Second, CancelOnTrip: true},
 	}
 	route := config.Route{Path: "/hotels/{dependency}/*", ReleaseOnTrip: true}
 	for _, o := range options {
@@ -55,19 +58,24 @@ func newBench(t *testing.T, b gatewaytest.Behaviour, options ...option) *bench {
 	hotel := gatewaytest.NewDependency(b)
 	network.Serve("hotel-1.example", hotel)
 	network.Connect(deps)
-	network.Serve("gateway.example", routed(proxy.New(deps, slog.New(slog.NewTextHandler(log, nil))).Handler(route)))
+	process := bulkhead.New(8192, vtime.Real{})
+	handler := proxy.New(proxy.Options{
+		Dependencies: deps,
+		Bulkhead:     process,
+		Limits:       func() config.Limits { return config.Limits{Body: 8 << 20, BodyIdle: 30 * time.Second} },
+		Log:          slog.New(slog.NewTextHandler(log, nil)),
+	}).Handler(route)
+	network.Serve("gateway.example", routed(handler))
 	d, _ := deps.Get("hotel-1")
 	look(t, d.Breaker)
-	return &bench{t: t, hotel: hotel, dep: d, breaker: d.Breaker, log: log, client: network.Client()}
+	return &bench{t: t, hotel: hotel, dep: d, breaker: d.Breaker, process: process, log: log, client: network.Client()}
 }
 
-// routed sets the path values of a request for /hotels/{dependency}/*.
-func routed(h http.Handler) http.Handler {
+// routed takes requests for /hotels/{dependency}/*.
+func routed(h *proxy.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id, rest, _ := strings.Cut(strings.TrimPrefix(forwarded.Path(r.URL), "/hotels/"), "/")
-		r.SetPathValue("dependency", id)
-		r.SetPathValue("rest", rest)
-		h.ServeHTTP(w, r)
+		h.Serve(w, r, id, rest)
 	})
 }
 

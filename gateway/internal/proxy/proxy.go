@@ -4,154 +4,107 @@ package proxy
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
-	"net/http/httputil"
-	"net/url"
-	"strings"
+	"slices"
+	"sync"
+	"sync/atomic"
 
-	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/gateway/internal/bulkhead"
 	"github.com/recloser-go/recloser/gateway/internal/config"
 	"github.com/recloser-go/recloser/gateway/internal/dependency"
 	"github.com/recloser-go/recloser/gateway/internal/forwarded"
+	"github.com/recloser-go/recloser/gateway/internal/lastknown"
 	"github.com/recloser-go/recloser/gateway/internal/problem"
-	"github.com/recloser-go/recloser/httpbreaker"
+	"github.com/recloser-go/recloser/gateway/internal/ratelimit"
 )
+
+// Options are what a Proxy is made from. All are required.
+type Options struct {
+	Dependencies *dependency.List
+	Bulkhead     *bulkhead.Bulkhead   // of all calls of this process
+	Limits       func() config.Limits // for handlers that are made from now on
+	Log          *slog.Logger
+}
 
 // Proxy makes the handlers of proxy routes. It is safe for concurrent use.
 type Proxy struct {
-	deps     *dependency.List
-	log      *slog.Logger
-	template httputil.ReverseProxy // what all requests have in common
+	Options
+	buffers *buffers
+	answers lastknown.Stores
 }
 
 // New returns a Proxy to these dependencies.
-func New(deps *dependency.List, log *slog.Logger) *Proxy {
-	return &Proxy{deps: deps, log: log, template: httputil.ReverseProxy{
-		BufferPool:    newBuffers(),
-		FlushInterval: -1, // what a dependency has said, its caller hears at once
-		ErrorLog:      slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-	}}
+func New(o Options) *Proxy {
+	return &Proxy{Options: o, buffers: newBuffers()}
 }
 
-// Handler passes requests on as route says. It takes the dependency's ID from
-// the route or from the path value "dependency", and from the path value "rest",
-// as it was escaped, the path below the dependency's own URL.
-func (p *Proxy) Handler(route config.Route) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		id := cmp.Or(route.Dependency, r.PathValue("dependency"))
-		dep, ok := p.deps.Get(id)
-		if !ok {
-			problem.Write(w, problem.Problem{Status: http.StatusNotFound, Detail: "there is no such dependency"})
-			return
-		}
-		to, err := target(dep.URL, r.PathValue("rest"), r.URL.RawQuery)
-		if err != nil {
-			problem.Write(w, problem.Problem{Status: http.StatusBadRequest, Detail: "the path is not escaped as it must be"})
-			return
-		}
-		if r.ContentLength != 0 {
-			// Else net/http closes the request's body as soon as the response begins,
-			// which the transport, if it was about to look for the body's end, takes for
-			// an error and breaks off. HTTP/2 is duplex anyway.
-			_ = http.NewResponseController(w).EnableFullDuplex()
-		}
-		p.to(dep, to, route.ReleaseOnTrip, watchUpload(r)).ServeHTTP(w, r)
-	})
+// Handler passes requests on as route says. A handler for a route that there was
+// before has its last known answers.
+func (p *Proxy) Handler(route config.Route) *Handler {
+	h := &Handler{Proxy: p, route: route, limits: p.Limits(), limit: ratelimit.Of(route), store: p.answers.Of(route)}
+	h.ways.Store(&map[*dependency.Dependency]*way{})
+	return h
 }
 
-// to returns the handler for one request.
-func (p *Proxy) to(dep *dependency.Dependency, to *url.URL, release bool, body *upload) http.Handler {
-	rp := p.template
-	rp.Transport = &httpbreaker.Transport{
-		Base:       dep.Transport,
-		Breaker:    func(*http.Request) *recloser.Breaker { return dep.Breaker },
-		Timeout:    min(dep.AttemptTimeout, dep.Timeout), // there is one attempt
-		KeepOnTrip: !release,
-	}
-	rp.Rewrite = func(pr *httputil.ProxyRequest) {
-		pr.Out.URL = to
-		pr.Out.Host = ""
-		pr.Out.Trailer = pr.In.Trailer // the same map: the server fills it in when the body has ended
-		dropHTTP2Upgrade(pr.Out.Header)
-		forwarded.From(pr)
-	}
-	rp.ErrorHandler = func(w http.ResponseWriter, r *http.Request, err error) {
-		if r.ProtoMajor == 1 && !body.ended() {
-			// The server cannot use the connection again. Unsaid, the client would send
-			// its next request there.
-			w.Header().Set("Connection", "close")
-		}
-		p.fail(r.Context(), w, dep, err)
-	}
-	return &rp
+// Handler passes on the requests of one route.
+type Handler struct {
+	*Proxy
+	route  config.Route
+	limits config.Limits
+	limit  *ratelimit.Limiter // nil: none
+	store  *lastknown.Store   // nil: none
+
+	mu   sync.Mutex // for changes of ways
+	ways atomic.Pointer[map[*dependency.Dependency]*way]
 }
 
-// target joins the dependency's URL and the rest of a request's path, which is
-// escaped. It keeps both as they are written: a dependency may tell "a//b" from
-// "a/b", and "a%2Fb" too.
-func target(base *url.URL, rest, query string) (*url.URL, error) {
-	u := *base
-	u.RawPath = forwarded.Path(base)
-	if rest != "" {
-		u.RawPath = strings.TrimSuffix(u.RawPath, "/") + "/" + rest
-	}
-	var err error
-	if u.Path, err = url.PathUnescape(u.RawPath); err != nil {
-		return nil, err
-	}
-	if u.RawQuery != "" && query != "" {
-		u.RawQuery += "&"
-	}
-	u.RawQuery += query
-	return &u, nil
-}
-
-// dropHTTP2Upgrade drops an offer to go on in HTTP/2. A connection that carries
-// many calls would be one call to the breaker. Other offers beside it are dropped
-// too: a server may always go on as it was.
-func dropHTTP2Upgrade(h http.Header) {
-	h.Del("Http2-Settings")
-	for offered := range strings.SplitSeq(h.Get("Upgrade"), ",") {
-		if strings.EqualFold(strings.TrimSpace(offered), "h2c") {
-			h.Del("Connection")
-			h.Del("Upgrade")
-			return
-		}
-	}
-}
-
-// clientGone is nginx's status for a request whose client did not wait for the
-// answer. Only a log ever sees it.
-const clientGone = 499
-
-// fail answers a request that has got no response.
-func (p *Proxy) fail(ctx context.Context, w http.ResponseWriter, dep *dependency.Dependency, err error) {
-	var (
-		open    *recloser.OpenError
-		body    *httpbreaker.RequestBodyError
-		tooLong *http.MaxBytesError
-		short   *httpbreaker.ShortageError
-		answer  problem.Problem
-	)
-	switch {
-	case errors.As(err, &open):
-		answer = problem.Refusal(open)
-	case ctx.Err() != nil:
-		w.WriteHeader(clientGone)
+// Serve passes on a request to the dependency with that ID, unless the route names
+// one. rest is the path below the dependency's own URL, as it was escaped. It may
+// change r, but for its body: two path values in a request would be four
+// allocations.
+func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, dependency, rest string) {
+	if !h.limit.Allow(w, r) {
 		return
-	case errors.As(err, &tooLong):
-		answer = problem.Problem{Status: http.StatusRequestEntityTooLarge, Detail: "the request's body is too long"}
-	case errors.As(err, &body):
-		answer = problem.Problem{Status: http.StatusBadRequest, Detail: "the request's body could not be read to its end"}
-	case errors.As(err, &short):
-		answer = problem.Shortage(dep.ID)
-		p.log.WarnContext(ctx, "call could not be made: raise the limit of open files, or send fewer calls", "dependency", dep.ID, "error", err)
-	default:
-		answer = problem.Failure(dep.ID, err)
-		p.log.DebugContext(ctx, "call failed", "dependency", dep.ID, "status", answer.Status, "error", err)
 	}
-	problem.Write(w, answer)
+	dep, ok := h.Dependencies.Get(cmp.Or(h.route.Dependency, dependency))
+	if !ok {
+		problem.Close(w, r)
+		problem.Write(w, problem.Problem{Status: http.StatusNotFound, Detail: "there is no such dependency"})
+		return
+	}
+	if most := h.limits.Body; most > 0 && r.ContentLength > most {
+		problem.Close(w, r)
+		problem.Write(w, problem.TooLong(most))
+		return
+	}
+	if r.ContentLength != 0 {
+		forwarded.Watch(w, r, h.limits.Body, h.limits.BodyIdle).Duplex()
+	}
+	if h.store != nil {
+		r = remember(h.store, r)
+	}
+	h.way(dep).serve(w, r, rest)
+}
+
+// way returns the way to a dependency. It is made with the first request after
+// the dependency was defined, and then those to dependencies that are no more
+// are dropped.
+func (h *Handler) way(dep *dependency.Dependency) *way {
+	if w := (*h.ways.Load())[dep]; w != nil {
+		return w
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	old := *h.ways.Load()
+	if w := old[dep]; w != nil {
+		return w
+	}
+	ways := maps.Clone(old)
+	all := h.Dependencies.All()
+	maps.DeleteFunc(ways, func(d *dependency.Dependency, _ *way) bool { return !slices.Contains(all, d) })
+	ways[dep] = newWay(h, dep)
+	h.ways.Store(&ways)
+	return ways[dep]
 }

@@ -117,3 +117,23 @@ func TestTheShorterTimeoutCounts(t *testing.T) {
 		}
 	})
 }
+
+// Only the gateway says what only a gateway can know.
+func TestGatewaysOwnHeadersAreItsOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got http.Header
+		b := newBench(t, func(w http.ResponseWriter, r *http.Request) {
+			got = r.Header
+			w.Header().Set("Recloser-Reason", "open")
+			w.Header().Set("Recloser-Last-Known", "7")
+			w.Header().Set("X-Room", "7")
+		})
+		a := b.send(t.Context(), http.MethodGet, "/hotels/hotel-1/", nil, "Recloser-Dependency", "hotel-9", "Via", "1.1 evil", "X_Forwarded_For", "1.2.3.4")
+		if a.header.Get("Recloser-Reason")+a.header.Get("Recloser-Last-Known") != "" || a.header.Get("X-Room") != "7" {
+			t.Errorf("the client got %v", a.header)
+		}
+		if got.Get("Recloser-Dependency")+got.Get("Via")+got.Get("X_forwarded_for") != "" {
+			t.Errorf("the dependency got %v", got)
+		}
+	})
+}

@@ -13,33 +13,42 @@ import (
 )
 
 func TestStreamsFlow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Length", "9")
-			for i := range 3 {
-				if i > 0 {
-					pause(10 * time.Second)
+	for name, length := range map[string]string{"of unknown length": "", "long": "30000"} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t, func(w http.ResponseWriter, _ *http.Request) {
+					if length != "" {
+						w.Header().Set("Content-Length", length)
+					}
+					for i := range 3 {
+						if i > 0 {
+							pause(10 * time.Second)
+						}
+						_, _ = io.WriteString(w, strings.Repeat("x", 9999)+"\n")
+						_ = http.NewResponseController(w).Flush()
+					}
+				})
+				resp := b.open("/hotels/hotel-1/events", nil)
+				if got := resp.Header.Get("Content-Length"); got != length {
+					t.Errorf("length %q, want %q", got, length)
 				}
-				_, _ = io.WriteString(w, "ok\n")
-				_ = http.NewResponseController(w).Flush()
-			}
+				start := time.Now()
+				lines := bufio.NewScanner(resp.Body)
+				for i := range 3 {
+					if !lines.Scan() || time.Since(start) != time.Duration(i)*10*time.Second {
+						t.Fatalf("line %d came after %s", i, time.Since(start))
+					}
+				}
+				if lines.Scan() || lines.Err() != nil {
+					t.Errorf("more lines, or %v", lines.Err())
+				}
+				synctest.Wait()
+				if s := b.breaker.Stats(); s.Success != 1 || s.Slow != 0 {
+					t.Errorf("a stream of 20 s: %d good, %d slow, want 1 and 0", s.Success, s.Slow)
+				}
+			})
 		})
-		resp := b.open("/hotels/hotel-1/events", nil)
-		start := time.Now()
-		lines := bufio.NewScanner(resp.Body)
-		for i := range 3 {
-			if !lines.Scan() || time.Since(start) != time.Duration(i)*10*time.Second {
-				t.Fatalf("line %d came after %s", i, time.Since(start))
-			}
-		}
-		if lines.Scan() || lines.Err() != nil {
-			t.Errorf("more lines, or %v", lines.Err())
-		}
-		synctest.Wait()
-		if s := b.breaker.Stats(); s.Success != 1 || s.Slow != 0 {
-			t.Errorf("a stream of 20 s: %d good, %d slow, want 1 and 0", s.Success, s.Slow)
-		}
-	})
+	}
 }
 
 func TestSlowUploadIsNotCut(t *testing.T) {

@@ -3,31 +3,24 @@ package proxy
 import (
 	"io"
 	"net/http"
-	"sync/atomic"
+
+	"github.com/recloser-go/recloser/gateway/internal/forwarded"
 )
 
-// upload tells whether a request's body was read to its end.
-type upload struct {
+// sending is an upload on its way out: ReverseProxy has put something of its own
+// between.
+type sending struct {
 	io.ReadCloser
-	end atomic.Bool
+	of *forwarded.Upload
 }
 
-// watchUpload returns nil for a request without a body.
-func watchUpload(r *http.Request) *upload {
-	if r.ContentLength == 0 {
-		return nil
+// uploadOf returns the body of a request that came or goes out, nil if it has none.
+func uploadOf(r *http.Request) *forwarded.Upload {
+	switch b := r.Body.(type) {
+	case *forwarded.Upload:
+		return b
+	case *sending:
+		return b.of
 	}
-	u := &upload{ReadCloser: r.Body}
-	r.Body = u
-	return u
+	return nil
 }
-
-func (u *upload) Read(p []byte) (int, error) {
-	n, err := u.ReadCloser.Read(p)
-	if err == io.EOF {
-		u.end.Store(true)
-	}
-	return n, err
-}
-
-func (u *upload) ended() bool { return u == nil || u.end.Load() }

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/recloser-go/recloser/internal/eventually"
+)
+
+// realConfig is a gateway that keeps what it is told, in front of one dependency.
+func realConfig(t *testing.T, more string) string {
+	t.Helper()
+	here := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(here.Close)
+	return fmt.Sprintf(`
+listen: "127.0.0.1:0"
+admin: { listen: "127.0.0.1:0"%s }
+storage: %s
+dependencies:
+  hotel-1: { url: %q, group: coast }
+  hotel-2: { url: %q, group: coast }
+routes: [ { path: "/{dependency}/*" } ]
+`, more, filepath.Join(t.TempDir(), "recloser.db"), here.URL, here.URL)
+}
+
+// Every verb does to a gateway that runs what it says.
+func TestVerbsOnARealGateway(t *testing.T) {
+	isolate(t)
+	p, calls, admin := startGateway(t, realConfig(t, ""))
+	t.Setenv("RECLOSER_SERVER", admin)
+	want := func(code int, pattern string, args ...string) string {
+		t.Helper()
+		r := run(t, args...)
+		if r.code != code || !regexp.MustCompile(pattern).MatchString(r.stdout+r.stderr) {
+			t.Errorf("%q: exit code %d, want %d and %s\n%s%s", args, r.code, code, pattern, r.stdout, r.stderr)
+		}
+		return r.stdout
+	}
+	reaches := func(id string, status int) {
+		t.Helper()
+		if a := get(calls + "/" + id + "/x"); a.status != status {
+			t.Errorf("a call of %s: %+v, want %d", id, a, status)
+		}
+	}
+
+	want(exitGood, `hotel-1 +closed: passing`, "status")
+	want(exitGood, `hotel-1 +isolated: cut off by hand +\d.* until .*“a b” — `, "isolate", "hotel-1", "--for", "1h", "--reason", "a b")
+	reaches("hotel-1", http.StatusServiceUnavailable)
+	want(exitCutOff, `hotel-1`, "status", "coast", "--exit-code")
+	want(exitChanged, `has changed meanwhile`, "release", "hotel-1", "--reason", "x", "--if-version", "0")
+	want(exitGood, `hotel-1 +half-open: on trial`, "release", "hotel-1", "--reason", "x")
+	want(exitGood, `hotel-1 +closed: passing`, "reset", "hotel-1", "--reason", "x")
+	reaches("hotel-1", http.StatusOK)
+	want(exitGood, `hotel-2 +held-closed: passing by hand +.*no end set`, "hold", "hotel-*", "--no-expiry", "--reason", "x")
+	want(exitGood, `hotel-2 +closed`, "release", "--group", "coast", "--reason", "x")
+	want(exitChanged, `there is nothing to try`, "trial", "hotel-1", "--reason", "x")
+	want(exitNotFound, `no dependency "hotel-9"`, "isolate", "hotel-9", "--for", "1h", "--reason", "x")
+
+	want(exitGood, `hotel-9 +closed`, "dependency", "add", "hotel-9", "url=http://127.0.0.1:1", "group=hills", "breaker.consecutive=3")
+	reaches("hotel-9", http.StatusBadGateway)
+	want(exitGood, `hotel-9`, "dependency", "set", "hotel-9", "group=sea")
+	want(exitGood, `hotel-9`, "status", "sea")
+	want(exitUsage, `unknown key "ulr"; did you mean "url"\?`, "dependency", "set", "hotel-9", "ulr=x")
+	want(exitChanged, `is defined in`, "dependency", "set", "hotel-1", "timeout=1s")
+	want(exitGood, `hotel-9 is removed`, "dependency", "remove", "hotel-9", "--reason", "x")
+	reaches("hotel-9", http.StatusNotFound)
+
+	want(exitGood, `now, until .* cut off +“moving” — `, "maintenance", "add", "hotel-2", "--for", "1h", "--reason", "moving")
+	eventually.True(t, patience, func() bool { return strings.Contains(run(t, "status", "hotel-2").stdout, "maintenance: cut off") }, "the maintenance")
+	reaches("hotel-2", http.StatusServiceUnavailable)
+	id := strings.TrimSpace(want(exitGood, ``, "maintenance", "list", "-o", "name"))
+	want(exitGood, `is over`, "maintenance", "end", id, "--reason", "early")
+	eventually.True(t, patience, func() bool { return !strings.Contains(run(t, "status", "hotel-2").stdout, "cut off") }, "its end")
+
+	want(exitGood, `hotel-1: .*isolated`, "events", "--dependency", "hotel-1", "--since", "1h")
+	want(exitGood, `hotel-1\.url +http`, "config", "show", "--running")
+	secret := strings.TrimSpace(want(exitGood, `^rcl_`, "token", "create", "cms", "--role", "viewer", "--for", "90d"))
+	want(exitGood, `cms +viewer`, "token", "list")
+	t.Setenv("RECLOSER_TOKEN", secret)
+	want(exitGood, `hotel-1`, "status")
+	want(exitNotAllowed, `cms is a viewer`, "reset", "hotel-1", "--reason", "x")
+	t.Setenv("RECLOSER_TOKEN", "")
+	want(exitGood, `is revoked`, "token", "revoke", strings.Split(secret, "_")[1])
+	t.Setenv("RECLOSER_TOKEN", secret)
+	want(exitNotAllowed, `not known`, "status")
+	t.Setenv("RECLOSER_TOKEN", "")
+
+	file := p.cmd.Args[3]
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(strings.Replace(string(text), "hotel-2:", "hotel-3:", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want(exitGood, `The config is in force`, "reload", "--reason", "x")
+	want(exitGood, `hotel-3`, "status", "hotel-3")
+	if err := os.WriteFile(file, []byte("x: 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want(exitUsage, `unknown key "x"`, "reload")
+}
+
+// The first token is made beside a gateway that asks for one, and counts there.
+func TestTheFirstToken(t *testing.T) {
+	isolate(t)
+	p, _, admin := startGateway(t, realConfig(t, ", sign_in: true"))
+	t.Setenv("RECLOSER_SERVER", admin)
+	if r := run(t, "status"); r.code != exitNotAllowed || !strings.Contains(r.stderr, "--token-file") {
+		t.Errorf("without a token: %+v", r)
+	}
+	r := run(t, "token", "create", "-c", p.cmd.Args[3], "--role", "operator", "--group", "coast", "--for", "90d")
+	if r.code != exitGood {
+		t.Fatalf("%+v", r)
+	}
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte(r.stdout), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	eventually.True(t, patience, func() bool { return run(t, "status", "--token-file", file).code == exitGood }, "the token to count")
+	if r := run(t, "isolate", "hotel-1", "--for", "1h", "--reason", "x", "--token-file", file); r.code != exitGood {
+		t.Errorf("%+v", r)
+	}
+	if r := run(t, "token", "list", "--token-file", file); r.code != exitNotAllowed {
+		t.Errorf("%+v", r)
+	}
+}
+
+// Live and followed output comes from the gateway's own stream.
+func TestFollowARealGateway(t *testing.T) {
+	isolate(t)
+	_, _, admin := startGateway(t, realConfig(t, ""))
+	t.Setenv("RECLOSER_SERVER", admin)
+	events, status := watch(t, "events", "-f", "-o", "json", "--kind", "transition"), watch(t, "status", "-w", "hotel-2")
+	eventually.True(t, patience, func() bool { return strings.Contains(status.stdout.String(), "closed: passing") }, "the first look")
+	var seen struct{ Dependency, To string }
+	eventually.True(t, patience, func() bool {
+		run(t, "isolate", "hotel-2", "--for", "1h", "--reason", "x")
+		run(t, "release", "hotel-2", "--reason", "x")
+		line, _, _ := strings.Cut(events.stdout.String(), "\n")
+		return json.Unmarshal([]byte(line), &seen) == nil
+	}, "an event")
+	if seen.Dependency != "hotel-2" || seen.To == "" {
+		t.Errorf("%+v", seen)
+	}
+	eventually.True(t, patience, func() bool { return strings.Contains(status.stdout.String(), "hotel-2 half-open: on trial") }, "the change")
+	events.end(t)
+	status.end(t)
+}

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+func (p *program) reloadCommand() *cobra.Command {
+	var c connection
+	var reason string
+	cmd := &cobra.Command{
+		Use:   "reload",
+		Short: "Have the gateway read its config file again: all of it or nothing",
+		Example: `  recloser reload
+  recloser check recloser.yaml && recloser reload --reason "hotel-7 is new"
+  recloser reload --server https://gateway-2.example:8081`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			api, err := c.open()
+			if err != nil {
+				return err
+			}
+			if _, err := api.Act(cmd.Context(), http.MethodPost, "reload", nil, words{Reason: reason, By: by()}); err != nil {
+				return err
+			}
+			fmt.Fprintln(p.stderr, "The config is in force; every breaker kept its state.")
+			return nil
+		},
+	}
+	grouped(cmd.Flags(), "Why", func(flags *pflag.FlagSet) {
+		flags.StringVar(&reason, "reason", "", "`why`, shown to everybody who looks")
+	})
+	c.flags(cmd.Flags())
+	return cmd
+}

@@ -1,0 +1,78 @@
+package gateway
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/gateway/internal/history"
+	"github.com/recloser-go/recloser/gateway/internal/maintenance"
+)
+
+func (g *Gateway) logTransition(id, key string, t recloser.Transition) {
+	level := slog.LevelInfo
+	if t.To == recloser.Open && t.From == recloser.Closed {
+		level = slog.LevelWarn
+	}
+	attrs := []slog.Attr{
+		slog.String("dependency", id),
+		slog.String("from", t.From.String()),
+		slog.String("to", t.To.String()),
+		slog.String("effect", t.To.Effect()),
+		slog.String("reason", string(t.Reason)),
+		slog.Uint64("bad", t.Counts.Bad()),
+		slog.Uint64("judged", t.Counts.Judged()),
+	}
+	if key != "" {
+		attrs = append(attrs, slog.String("key", key))
+	}
+	if t.To == recloser.Open {
+		attrs = append(attrs, slog.String("open_for", t.OpenFor.Round(time.Millisecond).String()))
+	}
+	if t.Cause != nil {
+		attrs = append(attrs, slog.String("cause", t.Cause.Error()))
+	}
+	if t.By != "" {
+		attrs = append(attrs, slog.String("by", t.By), slog.String("note", t.Note))
+	}
+	g.log.LogAttrs(context.Background(), level, "dependency changed state", attrs...)
+}
+
+// recordTransition keeps a transition in the history. Of one with a key, the key
+// stands in its text.
+func (g *Gateway) recordTransition(id, key string, t recloser.Transition) {
+	e := history.Event{
+		At: t.At, Dependency: id, Kind: history.KindTransition,
+		From: t.From.String(), To: t.To.String(), Reason: string(t.Reason), By: t.By, Note: t.Note,
+		OpenFor: t.OpenFor, Step: t.Step,
+		Good: t.Counts.Good, Failed: t.Counts.Failed, Slow: t.Counts.Slow, Run: t.Counts.Run,
+		Text: t.String(),
+	}
+	if key != "" {
+		e.Text = id + ", key " + e.Text
+	}
+	if t.Cause != nil {
+		e.Cause = cut(t.Cause.Error())
+	}
+	g.history.Record(e)
+}
+
+func (g *Gateway) record(e history.Event) { g.history.Record(e) }
+
+func (g *Gateway) recordMaintenance(n maintenance.Notice) {
+	g.log.Info(n.Text, "maintenance", n.Window.Name)
+	g.history.Record(history.Event{
+		At: n.At, Kind: history.KindMaintenance, By: n.Window.By, Note: n.Window.Reason, Text: n.Text,
+	})
+}
+
+// maxCause is how much is kept of a failure: an error may bring a whole page with it.
+const maxCause = 500
+
+func cut(text string) string {
+	if runes := []rune(text); len(runes) > maxCause {
+		return string(runes[:maxCause-1]) + "…"
+	}
+	return text
+}

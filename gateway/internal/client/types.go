@@ -1,0 +1,167 @@
+package client
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Dependency is what this package's users look at of one; the API has more.
+type Dependency struct {
+	ID        string            `json:"id"`
+	Name      string            `json:"name"`
+	Group     string            `json:"group"`
+	State     string            `json:"state"`
+	Effect    string            `json:"effect"`
+	Automatic string            `json:"automatic"`
+	Since     time.Time         `json:"since"`
+	Until     *time.Time        `json:"until"`
+	Reason    string            `json:"reason"`
+	Explain   string            `json:"explain"`
+	Cause     string            `json:"cause"`
+	Version   uint64            `json:"version"`
+	Step      int               `json:"step"`
+	NextTrial *time.Time        `json:"next_trial"`
+	Ramping   bool              `json:"ramping"`
+	Override  *Override         `json:"override"`
+	Window    Window            `json:"window"`
+	Limits    Limits            `json:"limits"`
+	InFlight  int               `json:"in_flight"`
+	Totals    Totals            `json:"totals"`
+	Refused   map[string]uint64 `json:"refused"`
+}
+
+// Override is what an operator set.
+type Override struct {
+	State  string     `json:"state"`
+	By     string     `json:"by"`
+	Reason string     `json:"reason"`
+	Since  time.Time  `json:"since"`
+	Until  *time.Time `json:"until"`
+}
+
+// Window is what the breaker has seen lately.
+type Window struct {
+	Judged   uint64   `json:"judged"`
+	Run      int      `json:"run"`
+	BadRatio *float64 `json:"bad_ratio"`
+}
+
+// Limits are the settings in force; nil is off.
+type Limits struct {
+	FailureRate *float64 `json:"failure_rate"`
+	Consecutive *int     `json:"consecutive"`
+	Trials      int      `json:"trials"`
+}
+
+// Totals count calls that ended.
+type Totals struct {
+	Success uint64 `json:"success"`
+	Failed  uint64 `json:"failed"`
+	Slow    uint64 `json:"slow"`
+	Ignored uint64 `json:"ignored"`
+}
+
+// Event is something that happened.
+type Event struct {
+	ID         int64     `json:"id"`
+	At         time.Time `json:"at"`
+	Dependency string    `json:"dependency"`
+	Kind       string    `json:"kind"`
+	From       string    `json:"from,omitempty"`
+	To         string    `json:"to"`
+	Reason     string    `json:"reason"`
+	By         string    `json:"by"`
+	Note       string    `json:"note"`
+	Cause      string    `json:"cause"`
+	Text       string    `json:"text"`
+}
+
+// Maintenance is a planned isolation.
+type Maintenance struct {
+	ID           string            `json:"id,omitempty"`
+	Name         string            `json:"name"`
+	Dependencies []string          `json:"dependencies,omitempty"`
+	Groups       []string          `json:"groups,omitempty"`
+	Labels       map[string]string `json:"labels,omitempty"`
+	From         *time.Time        `json:"from,omitempty"`
+	To           *time.Time        `json:"to,omitempty"`
+	Calendar     *Calendar         `json:"calendar,omitempty"`
+	Effect       string            `json:"effect"`
+	Reason       string            `json:"reason"`
+	By           string            `json:"by,omitempty"`
+}
+
+// Calendar is a rule by which a maintenance comes again.
+type Calendar struct {
+	Days []string `json:"days"`
+	From string   `json:"from"`
+	For  Duration `json:"for"`
+	Zone string   `json:"zone"`
+}
+
+// Duration is written as in the config, such as "2h0m0s". Nanoseconds are read too.
+type Duration time.Duration
+
+// MarshalText implements encoding.TextMarshaler.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (d *Duration) UnmarshalJSON(text []byte) error {
+	var n int64
+	if json.Unmarshal(text, &n) == nil {
+		*d = Duration(n)
+		return nil
+	}
+	var s string
+	if err := json.Unmarshal(text, &s); err != nil {
+		return err
+	}
+	long, err := time.ParseDuration(s)
+	*d = Duration(long)
+	return err
+}
+
+// Token is one that lets somebody in, without its secret.
+type Token struct {
+	ID       string     `json:"id"`
+	Name     string     `json:"name"`
+	Role     string     `json:"role"`
+	Group    string     `json:"group"`
+	Created  time.Time  `json:"created"`
+	Expires  *time.Time `json:"expires"`
+	LastUsed *time.Time `json:"last_used"`
+	By       string     `json:"by"`
+}
+
+// NewToken is one that was just made.
+type NewToken struct {
+	Token
+	Secret string `json:"secret"` // what its owner shows; it is told this once
+}
+
+// List reads the answer that has a list under a name, and keeps each entry as it
+// was beside what this package knows of it.
+func List[T any](a Answer, name string) ([]Entry[T], error) {
+	var lists map[string]json.RawMessage
+	if err := a.Into(&lists); err != nil {
+		return nil, err
+	}
+	var raw []json.RawMessage
+	if err := (Answer{Body: lists[name]}).Into(&raw); err != nil {
+		return nil, err
+	}
+	entries := make([]Entry[T], len(raw))
+	for i, r := range raw {
+		entries[i].Raw = r
+		if err := (Answer{Body: r}).Into(&entries[i].Value); err != nil {
+			return nil, err
+		}
+	}
+	return entries, nil
+}
+
+// Entry is one of a list.
+type Entry[T any] struct {
+	Value T
+	Raw   json.RawMessage // all that the gateway said
+}

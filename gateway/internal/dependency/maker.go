@@ -1,0 +1,111 @@
+package dependency
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"reflect"
+	"time"
+
+	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/gateway/internal/bulkhead"
+	"github.com/recloser-go/recloser/gateway/internal/config"
+	"github.com/recloser-go/recloser/gateway/internal/suspect"
+	"github.com/recloser-go/recloser/guard"
+	"github.com/recloser-go/recloser/internal/vtime"
+)
+
+// Maker makes dependencies. Its zero value is ready to use.
+type Maker struct {
+	Clock     *recloser.Clock       // of all breakers; nil: the machine's
+	MayTarget func(netip.Addr) bool // what dependencies added at run time may be connected to; nil: anything
+
+	// Listeners hear every transition of every breaker. key is the value of the
+	// header that the breaker is for, "" for the one of the dependency itself.
+	Listeners []func(id, key string, t recloser.Transition)
+}
+
+// draft is a checked definition that is not in force yet.
+type draft struct {
+	*Dependency
+	settings recloser.Config
+	limits   guard.Config
+}
+
+// draft makes a dependency, around the parts of old if there is one, which it
+// does not change yet.
+func (m Maker) draft(c config.Dependency, runTime bool, old *Dependency) (draft, error) {
+	d := draft{Dependency: &Dependency{Dependency: c, RunTime: runTime, Version: 1}}
+	d.settings = c.Settings
+	d.settings.Name, d.settings.Clock = c.ID, m.Clock
+	d.Settings = d.settings
+	d.limits = guard.Config{Retry: c.Retry, RateLimit: c.RateLimit, Timeout: c.Timeout, AttemptTimeout: min(c.AttemptTimeout, c.Timeout)}
+	if err := d.make(m, old); err != nil {
+		return draft{}, fmt.Errorf("dependency %s: %w", c.ID, err)
+	}
+	return d, nil
+}
+
+func (d *draft) make(m Maker, old *Dependency) (err error) {
+	if old == nil {
+		if d.Breaker, err = recloser.New(d.settings); err != nil {
+			return err
+		}
+		for _, hear := range m.Listeners {
+			d.Breaker.Subscribe(func(t recloser.Transition) { hear(d.ID, "", t) })
+		}
+		d.Bulkhead = bulkhead.New(cmp.Or(d.Dependency.Dependency.Bulkhead, defaultBulkhead), vtime.Real{})
+		d.Latency = suspect.NewLatency(time.Now())
+	} else {
+		if err = d.settings.Validate(); err != nil {
+			return err
+		}
+		d.Breaker, d.Keys, d.Bulkhead, d.Latency = old.Breaker, old.Keys, old.Bulkhead, old.Latency
+		d.Transport, d.guard, d.Version = old.Transport, old.guard, old.Version+1
+	}
+	switch {
+	case d.Key == nil:
+		d.Keys = nil
+	case d.Keys == nil || old.Key.Header != d.Key.Header:
+		if d.Keys, err = recloser.NewSet(d.settings, nil); err != nil {
+			return err
+		}
+		for _, hear := range m.Listeners {
+			d.Keys.Subscribe(func(t recloser.Transition) { hear(d.ID, t.Name, t) })
+		}
+	}
+	if old == nil || !reflect.DeepEqual(old.Retry, d.Retry) || old.RateLimit != d.RateLimit ||
+		old.Timeout != d.Timeout || old.AttemptTimeout != d.AttemptTimeout {
+		if d.guard, err = guard.Around(d.Breaker, d.limits); err != nil {
+			return err
+		}
+	}
+	if old == nil || old.AttemptTimeout != d.AttemptTimeout || old.HTTP != d.HTTP || old.RunTime != d.RunTime {
+		d.Transport = m.transport(d.Dependency)
+	}
+	return nil
+}
+
+// apply puts the draft's settings in force. They were found to be right.
+func (d *draft) apply() *Dependency {
+	must(d.Breaker.Update(d.settings))
+	if d.Keys != nil {
+		must(d.Keys.Update(d.settings, nil))
+		must(d.Keys.SetLimit(cmp.Or(d.Key.Max, defaultKeys)))
+	}
+	d.Latency.Fix(d.Suspect)
+	d.Bulkhead.SetMax(cmp.Or(d.Dependency.Dependency.Bulkhead, defaultBulkhead))
+	return d.Dependency
+}
+
+const (
+	defaultBulkhead = 1024
+	defaultKeys     = 10_000
+)
+
+// must is for what was checked before.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}

@@ -1,0 +1,192 @@
+package proxy
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+
+	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/gateway/internal/bulkhead"
+	"github.com/recloser-go/recloser/gateway/internal/dependency"
+	"github.com/recloser-go/recloser/gateway/internal/forwarded"
+	"github.com/recloser-go/recloser/gateway/internal/problem"
+	"github.com/recloser-go/recloser/guard"
+	"github.com/recloser-go/recloser/httpbreaker"
+)
+
+// whole is up to which length a body goes on in one piece, if it is known before:
+// net/http sends it with the headers, and nobody else is asked about it. Of all
+// longer ones, and of those whose length nobody knows, each part goes on at once.
+const whole = 4 << 10
+
+// way is how requests of one route get to one dependency. All requests share it.
+type way struct {
+	*Handler
+	dep   *dependency.Dependency
+	path  string // of the dependency's URL, as it was written
+	proxy httputil.ReverseProxy
+}
+
+func newWay(h *Handler, dep *dependency.Dependency) *way {
+	w := &way{Handler: h, dep: dep, path: forwarded.Path(dep.URL)}
+	w.proxy = httputil.ReverseProxy{
+		Rewrite:        w.rewrite,
+		Transport:      w.transport(),
+		ModifyResponse: w.received,
+		ErrorHandler:   w.fail,
+		BufferPool:     h.buffers,
+		ErrorLog:       slog.NewLogLogger(h.Log.Handler(), slog.LevelDebug),
+	}
+	return w
+}
+
+// transport is where the breaker is, and whatever else of the dependency's is
+// between it and a request.
+func (w *way) transport() http.RoundTripper {
+	dep := w.dep
+	base := &sender{dep: dep}
+	if dep.Retry.Attempts > 1 || dep.RateLimit.Rate > 0 {
+		return &httpbreaker.GuardedTransport{Base: base, Guard: dep.GuardOf}
+	}
+	return &httpbreaker.Transport{
+		Base:       base,
+		Breaker:    dep.BreakerOf,
+		Timeout:    min(dep.AttemptTimeout, dep.Timeout), // there is one attempt
+		KeepOnTrip: !w.route.ReleaseOnTrip,
+	}
+}
+
+func (w *way) serve(rw http.ResponseWriter, r *http.Request, rest string) {
+	if err := bulkhead.Admit(r.Context(), w.dep.BreakerOf(r), w.dep.Bulkhead, w.Bulkhead); err != nil {
+		w.fail(rw, r, err)
+		return
+	}
+	defer w.leave()
+	r.URL = w.target(rest, r.URL.RawQuery)
+	w.proxy.ServeHTTP(rw, r)
+}
+
+func (w *way) leave() {
+	w.Bulkhead.Leave()
+	w.dep.Bulkhead.Leave()
+}
+
+func (w *way) rewrite(pr *httputil.ProxyRequest) {
+	pr.Out.URL.RawQuery = pr.In.URL.RawQuery // as it was written
+	pr.Out.Host = ""
+	pr.Out.Trailer = pr.In.Trailer // the same map: the server fills it in when the body has ended
+	dropHTTP2Upgrade(pr.Out.Header)
+	forwarded.From(pr)
+	if u, ok := pr.In.Body.(*forwarded.Upload); ok {
+		pr.Out.Body = &sending{ReadCloser: pr.Out.Body, of: u}
+	}
+}
+
+// target joins the dependency's URL and the rest of a request's path, which is
+// escaped. It keeps both as they are written: a dependency may tell "a//b" from
+// "a/b", and "a%2Fb" too.
+func (w *way) target(rest, query string) *url.URL {
+	u, path := *w.dep.URL, w.path
+	if rest != "" {
+		path = strings.TrimSuffix(path, "/") + "/" + rest
+	}
+	u.Path, u.RawPath = path, ""
+	if strings.IndexByte(path, '%') >= 0 {
+		if plain, err := url.PathUnescape(path); err == nil { // it is: the server has read it so
+			u.Path, u.RawPath = plain, path
+		}
+	}
+	if u.RawQuery != "" && query != "" {
+		u.RawQuery += "&"
+	}
+	u.RawQuery += query
+	return &u
+}
+
+// dropHTTP2Upgrade drops an offer to go on in HTTP/2. A connection that carries
+// many calls would be one call to the breaker. Other offers beside it are dropped
+// too: a server may always go on as it was.
+func dropHTTP2Upgrade(h http.Header) {
+	h.Del("Http2-Settings")
+	for offered := range strings.SplitSeq(h.Get("Upgrade"), ",") {
+		if strings.EqualFold(strings.TrimSpace(offered), "h2c") {
+			h.Del("Connection")
+			h.Del("Upgrade")
+			return
+		}
+	}
+}
+
+// received looks at a response before it is passed on.
+func (w *way) received(resp *http.Response) error {
+	forwarded.DropOurs(resp.Header)
+	if w.store != nil {
+		if err := follow(resp); err != nil {
+			return err
+		}
+	}
+	if resp.ContentLength > whole {
+		resp.ContentLength = -1 // what ReverseProxy goes by; the client is told by the header
+	}
+	return nil
+}
+
+// clientGone is nginx's status for a request whose client did not wait for the
+// answer. Only a log ever sees it.
+const clientGone = 499
+
+// fail answers a request that has got no response. r may be the one that came or
+// the one that went on.
+func (w *way) fail(rw http.ResponseWriter, r *http.Request, err error) {
+	if u := uploadOf(r); r.ProtoMajor == 1 && u != nil && !u.Ended() {
+		// The server cannot use the connection again. Unsaid, the client would send
+		// its next request there.
+		rw.Header().Set("Connection", "close")
+	}
+	p, gone := w.problem(r, err)
+	switch {
+	case gone:
+		rw.WriteHeader(clientGone)
+	case !recall(rw, r, p):
+		problem.Write(rw, p)
+	}
+}
+
+// problem says what err means; gone if the client does not want to know.
+func (w *way) problem(r *http.Request, err error) (p problem.Problem, gone bool) {
+	var (
+		open    *recloser.OpenError
+		full    *bulkhead.FullError
+		limited *guard.LimitError
+		body    *httpbreaker.RequestBodyError
+		tooLong *http.MaxBytesError
+		short   *httpbreaker.ShortageError
+	)
+	ctx, id, upload := r.Context(), w.dep.ID, uploadOf(r)
+	switch {
+	case errors.As(err, &open):
+		p = problem.Refusal(id, open)
+	case upload != nil && upload.Stalled():
+		p = problem.Stalled(w.limits.BodyIdle)
+	case ctx.Err() != nil:
+		return p, true
+	case errors.As(err, &full):
+		p = problem.Full(id, full.RetryAfter())
+	case errors.As(err, &limited):
+		p = problem.OverLimit(id, limited.RetryAfter())
+	case errors.As(err, &tooLong):
+		p = problem.TooLong(tooLong.Limit)
+	case errors.As(err, &body):
+		p = problem.Problem{Status: http.StatusBadRequest, Detail: "the request's body could not be read to its end"}
+	case errors.As(err, &short):
+		p = problem.Shortage(id)
+		w.Log.WarnContext(ctx, "call could not be made: raise the limit of open files, or send fewer calls", "dependency", id, "error", err)
+	default:
+		p = problem.Failure(id, err)
+		w.Log.DebugContext(ctx, "call failed", "dependency", id, "status", p.Status, "error", err)
+	}
+	return p, false
+}

@@ -1,0 +1,160 @@
+package gateway
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/gateway/internal/dependency"
+	"github.com/recloser-go/recloser/gateway/internal/history"
+)
+
+const (
+	saveEvery   = 10 * time.Second // what no transition has told of: learned limits
+	saveTimeout = 5 * time.Second
+)
+
+// keeper keeps the state of breakers, and what was learned about dependencies,
+// over a restart.
+type keeper struct {
+	deps    *dependency.List
+	history *history.History
+	log     *slog.Logger
+	changed chan breakerID // their breakers are saved at once
+}
+
+type breakerID struct{ dependency, key string }
+
+func newKeeper(h *history.History, log *slog.Logger) *keeper {
+	return &keeper{history: h, log: log, changed: make(chan breakerID, 4096)}
+}
+
+// listen has a breaker saved after each change of its state.
+func (k *keeper) listen(id, key string, _ recloser.Transition) {
+	select {
+	case k.changed <- breakerID{id, key}:
+	default: // the disk is far behind; the next save of all has it
+	}
+}
+
+// run saves until quit is closed, and then all for a last time.
+func (k *keeper) run(quit <-chan struct{}) {
+	ticker := time.NewTicker(saveEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-quit:
+			k.saveAll()
+			return
+		case <-ticker.C:
+			k.saveAll()
+		case first := <-k.changed:
+			k.save(k.more(first))
+		}
+	}
+}
+
+// more collects what waits besides first, so that an outage of many is one write.
+func (k *keeper) more(first breakerID) []history.BreakerSave {
+	seen := map[breakerID]bool{first: true}
+	for len(seen) <= cap(k.changed) {
+		select {
+		case id := <-k.changed:
+			seen[id] = true
+			continue
+		default:
+		}
+		break
+	}
+	var saves []history.BreakerSave
+	for id := range seen {
+		d, ok := k.deps.Get(id.dependency)
+		switch {
+		case !ok:
+		case id.key == "":
+			saves = append(saves, saveOf(d))
+		case d.Keys != nil:
+			saves = append(saves, history.BreakerSave{ID: d.ID, Key: id.key, Saved: d.Keys.Get(id.key).Save()})
+		}
+	}
+	return saves
+}
+
+func saveOf(d *dependency.Dependency) history.BreakerSave {
+	return history.BreakerSave{ID: d.ID, Saved: d.Breaker.Save(), Latency: d.Latency.Save()}
+}
+
+func (k *keeper) saveAll() {
+	var saves []history.BreakerSave
+	for _, d := range k.deps.All() {
+		saves = append(saves, saveOf(d))
+	}
+	k.save(saves)
+}
+
+func (k *keeper) save(saves []history.BreakerSave) {
+	if len(saves) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), saveTimeout)
+	defer cancel()
+	if err := k.history.SaveBreakers(ctx, saves); err != nil {
+		k.log.Warn("the state of breakers is not saved: after a restart it would be an older one", "error", err)
+	}
+}
+
+// restore gives every breaker the state that it had before the restart. What
+// cannot be restored is said in the log, and begins anew.
+func (k *keeper) restore(ctx context.Context) {
+	saves, err := k.history.Breakers(ctx)
+	if err != nil {
+		k.log.WarnContext(ctx, "the state before the restart is not known: all begin closed", "error", err)
+		return
+	}
+	for _, s := range saves {
+		d, ok := k.deps.Get(s.ID)
+		if !ok {
+			continue
+		}
+		b := d.Breaker
+		if s.Key != "" {
+			if d.Keys == nil {
+				continue
+			}
+			b = d.Keys.Get(s.Key)
+		}
+		s.Saved.Override = nil // the acts of operators are kept by themselves
+		if err := b.Restore(s.Saved); err != nil {
+			k.log.WarnContext(ctx, "the state before the restart is not known: it begins closed", "dependency", s.ID, "key", s.Key, "error", err)
+		}
+		if len(s.Latency) == 0 {
+			continue
+		}
+		if err := d.Latency.Restore(s.Latency); err != nil {
+			k.log.WarnContext(ctx, "what was learned about latencies before the restart is not known", "dependency", s.ID, "error", err)
+		}
+	}
+	k.restoreOverrides(ctx)
+}
+
+func (k *keeper) restoreOverrides(ctx context.Context) {
+	overrides, err := k.history.Overrides(ctx)
+	if err != nil {
+		k.log.ErrorContext(ctx, "what operators have set before the restart is not known", "error", err)
+		return
+	}
+	for _, o := range overrides {
+		d, ok := k.deps.Get(o.Dependency)
+		if !ok {
+			continue
+		}
+		set := d.Breaker.Isolate
+		if o.State == recloser.HeldClosed {
+			set = d.Breaker.HoldClosed
+		}
+		if err := set(o.By, o.Reason, o.Until); err != nil {
+			k.log.InfoContext(ctx, "an override ended while the gateway was down", "dependency", o.Dependency, "by", o.By, "error", err)
+		}
+	}
+}

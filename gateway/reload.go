@@ -1,0 +1,111 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/recloser-go/recloser/gateway/internal/admin"
+	"github.com/recloser-go/recloser/gateway/internal/config"
+	"github.com/recloser-go/recloser/gateway/internal/history"
+)
+
+// Reload reads the config again and puts it in force, all or nothing: if anything
+// is wrong with it, the error says what, and the gateway goes on with the one it
+// has. Breakers keep their state and window. What needs a restart, such as an
+// address, stays as it is and is named in the log. One reload at a time.
+func (g *Gateway) Reload(ctx context.Context) error {
+	if g.load == nil {
+		return errors.New("this gateway was not made from a file: there is nothing to read again")
+	}
+	g.reloading.Lock()
+	defer g.reloading.Unlock()
+	next, err := g.load()
+	if err == nil {
+		err = g.putInForce(next)
+	}
+	g.reloads.note(err)
+	if err != nil {
+		g.history.Record(history.Event{At: time.Now(), Kind: history.KindGateway, Text: "reload failed", Cause: err.Error()})
+		g.log.ErrorContext(ctx, "reload failed: the config in force stays", "error", err)
+		return fmt.Errorf("the config in force stays: %w", err)
+	}
+	return nil
+}
+
+// reloads counts them.
+type reloads struct {
+	mu  sync.Mutex
+	all admin.Reloads
+}
+
+func (r *reloads) note(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all.Last, r.all.Fault = time.Now(), ""
+	if err != nil {
+		r.all.Failed++
+		r.all.Fault = err.Error()
+		return
+	}
+	r.all.Good++
+}
+
+func (r *reloads) seen() admin.Reloads {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.all
+}
+
+// putInForce changes what a reload can change.
+func (g *Gateway) putInForce(next *config.Config) error {
+	old := g.config.Load()
+	changes := next.Diff(old)
+	if err := g.deps.Apply(next.Dependencies); err != nil {
+		return err
+	}
+	g.config.Store(next)
+	g.addRunTime(context.Background()) // on other defaults now
+	if err := g.handOver(context.Background()); err != nil {
+		g.log.Error("not kept: what the file took over", "error", err)
+	}
+	g.process.SetMax(next.Limits.InFlight)
+	g.routes.Store(g.newRoutes(next.Routes))
+	g.maintenance.Look(context.Background())
+	text := changes.String()
+	g.history.Record(history.Event{At: time.Now(), Kind: history.KindGateway, Text: "reloaded: " + text})
+	g.log.Info("reloaded", "changes", text)
+	for _, w := range next.Warnings {
+		g.log.Warn("the config is allowed and hardly meant", "warning", w)
+	}
+	for _, r := range changes.Restart {
+		g.log.Warn("this change needs a restart", "setting", r)
+	}
+	return nil
+}
+
+// watch reloads when the config's files have changed, until quit is closed. A
+// change is taken once it has rested for a moment: editors write in several steps.
+func (g *Gateway) watch() {
+	ticker := time.NewTicker(watchEvery)
+	defer ticker.Stop()
+	inForce, seen := g.stamp, ""
+	for {
+		select {
+		case <-g.quit:
+			return
+		case <-ticker.C:
+		}
+		now := g.config.Load().Stamp()
+		if now == inForce || now != seen {
+			seen = now
+			continue
+		}
+		inForce = now
+		_ = g.Reload(context.Background()) // it is in the log and the history
+	}
+}
+
+const watchEvery = time.Second

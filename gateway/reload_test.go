@@ -1,0 +1,252 @@
+package gateway
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/gateway/gatewaytest"
+	"github.com/recloser-go/recloser/gateway/internal/config"
+	"github.com/recloser-go/recloser/internal/eventually"
+)
+
+const before = `
+listen: "127.0.0.1:0"
+admin: { listen: "127.0.0.1:0" }
+dependencies:
+  a: { url: "http://127.0.0.1:1", breaker: { open_for: 1h, max_open_for: 1h } }
+  b: { url: "http://127.0.0.1:1" }
+routes: [ { path: "/{dependency}/*" } ]
+`
+
+const after = `
+listen: "127.0.0.1:0"
+admin: { listen: "127.0.0.1:0" }
+dependencies:
+  new: { url: "http://127.0.0.1:1" }
+  a: { url: "http://127.0.0.1:1", breaker: { open_for: 2s, slow_call: 700ms } }
+routes: [ { path: "/hotels/{dependency}/*" } ]
+`
+
+// reloading starts a gateway whose config is what next returns.
+func reloading(t *testing.T, next func() (*config.Config, error)) (*Gateway, *gatewaytest.Log) {
+	t.Helper()
+	log := &gatewaytest.Log{}
+	g, err := New(Options{Config: parse(t, before), Load: next, Log: slog.New(slog.NewTextHandler(log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { stop(t, g) })
+	return g, log
+}
+
+// G07: a reload while one is open: still open, with the time that was left; another
+// partner comes and the others keep their state.
+func TestReloadKeepsState(t *testing.T) {
+	g, _ := reloading(t, func() (*config.Config, error) { return parse(t, after), nil })
+	a, _ := g.Dependencies().Get("a")
+	if err := a.Breaker.TripFor(20*time.Minute, "ops", "why"); err != nil {
+		t.Fatal(err)
+	}
+	until := a.Breaker.Stats().Until
+	if err := g.Reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	now, _ := g.Dependencies().Get("a")
+	s := now.Breaker.Stats()
+	if s.State != recloser.Open || s.Until.Sub(until).Abs() > time.Second || s.SlowCall != 700*time.Millisecond {
+		t.Errorf("after the reload: %s until %s, slow limit %s; want open until %s, 700ms", s.State, s.Until, s.SlowCall, until)
+	}
+	if _, ok := g.Dependencies().Get("b"); ok {
+		t.Error("b is still there")
+	}
+	for path, want := range map[string]int{"/hotels/new/x": http.StatusBadGateway, "/new/x": http.StatusNotFound, "/hotels/a/x": http.StatusServiceUnavailable} {
+		if got := statusOf(t, "http://"+g.Addr()+path); got != want {
+			t.Errorf("%s: %d, want %d", path, got, want)
+		}
+	}
+	if r := g.reloads.seen(); r.Good != 1 || r.Failed != 0 || r.Fault != "" {
+		t.Errorf("counted as %+v", r)
+	}
+}
+
+func statusOf(t *testing.T, url string) int {
+	t.Helper()
+	resp, err := http.Get(url) //nolint:gosec // a test's own server
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	_, _ = io.Copy(io.Discard, resp.Body)
+	return resp.StatusCode
+}
+
+func TestReloadChangesNothingIfTheConfigIsWrong(t *testing.T) {
+	wrong := errors.New("test.yaml:3:1: unknown key")
+	g, log := reloading(t, func() (*config.Config, error) { return nil, wrong })
+	if err := g.Reload(t.Context()); !errors.Is(err, wrong) || !strings.Contains(err.Error(), "the config in force stays") {
+		t.Errorf("got %v", err)
+	}
+	if statusOf(t, "http://"+g.Addr()+"/b/x") != http.StatusBadGateway {
+		t.Error("b is not called any more")
+	}
+	if r := g.reloads.seen(); r.Failed != 1 || r.Fault == "" {
+		t.Errorf("counted as %+v", r)
+	}
+	if !strings.Contains(log.String(), "reload failed") {
+		t.Errorf("the log does not say so: %s", log)
+	}
+}
+
+func TestReloadNeedsAFile(t *testing.T) {
+	g, _ := startGateway(t, before)
+	if err := g.Reload(t.Context()); err == nil {
+		t.Error("it read something again")
+	}
+}
+
+// A change of the file is enough, and a wrong one changes nothing.
+func TestReloadsWhenTheFileChanges(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "recloser.yaml")
+	write := func(text string) {
+		if err := os.WriteFile(path, []byte("storage: off\n"+text), 0o600); err != nil {
+			t.Error(err)
+		}
+	}
+	load := func() (*config.Config, error) { return config.Load(path) }
+	write(before)
+	c, err := load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := &gatewaytest.Log{}
+	g, err := New(Options{Config: c, Load: load, Log: slog.New(slog.NewTextHandler(log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { stop(t, g) })
+	write(before + "listne: x\n")
+	eventually.True(t, patience, func() bool { return strings.Contains(log.String(), `did you mean`) }, "the wrong file to be read")
+	write(after)
+	eventually.True(t, patience, func() bool {
+		_, ok := g.Dependencies().Get("new")
+		return ok
+	}, "the new file to be in force")
+}
+
+// A restart keeps what is open, what operators set, and who was added at run time.
+func TestRestart(t *testing.T) {
+	yaml := fmt.Sprintf("storage: %q\n", filepath.Join(t.TempDir(), "history.db")) + before
+	run := func(do func(g *Gateway)) {
+		g, _ := newGateway(t, yaml)
+		if err := g.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		do(g)
+		stop(t, g)
+	}
+	var until time.Time
+	run(func(g *Gateway) {
+		a, _ := g.Dependencies().Get("a")
+		if err := a.Breaker.TripFor(20*time.Minute, "ops", "why"); err != nil {
+			t.Fatal(err)
+		}
+		until = a.Breaker.Stats().Until
+		send(t, g, http.MethodPost, "/api/v1/dependencies", `{"id": "guest", "definition": {"url": "http://127.0.0.1:1", "name": "Guest"}}`, http.StatusCreated)
+		send(t, g, http.MethodPut, "/api/v1/dependencies/b/override", `{"mode": "isolated", "for": "1h", "reason": "new lift", "by": "mira"}`, http.StatusOK)
+	})
+	// G07: a restart while one is open. G12: isolated by the API, restarted, still isolated; who and why are shown.
+	run(func(g *Gateway) {
+		a, _ := g.Dependencies().Get("a")
+		if s := a.Breaker.Stats(); s.State != recloser.Open || s.Until.Sub(until).Abs() > time.Second {
+			t.Errorf("a is %s until %s, want open until %s", s.State, s.Until, until)
+		}
+		b, _ := g.Dependencies().Get("b")
+		s := b.Breaker.Stats()
+		if s.State != recloser.Isolated || s.Override == nil || s.Override.By != "mira" || s.Override.Why != "new lift" || time.Until(s.Override.Until) > time.Hour {
+			t.Errorf("b is %s, set by %+v", s.State, s.Override)
+		}
+		if guest, ok := g.Dependencies().Get("guest"); !ok || guest.Name != "Guest" || !guest.RunTime {
+			t.Errorf("guest is %+v", guest)
+		}
+		send(t, g, http.MethodPut, "/api/v1/dependencies/guest/override", `{"mode": "isolated", "no_expiry": true, "reason": "moved"}`, http.StatusOK)
+		send(t, g, http.MethodDelete, "/api/v1/dependencies/b/override?reason=done", "", http.StatusOK)
+	})
+	// The file takes the guest over, with what an operator has set.
+	own := yaml
+	yaml = strings.Replace(yaml, "dependencies:", "dependencies:\n  guest: { url: \"http://127.0.0.1:1\" }", 1)
+	check := func(runTime, there bool) func(g *Gateway) {
+		return func(g *Gateway) {
+			b, _ := g.Dependencies().Get("b")
+			if b.Breaker.State() == recloser.Isolated {
+				t.Error("b is isolated again")
+			}
+			guest, ok := g.Dependencies().Get("guest")
+			if ok != there || ok && (guest.RunTime != runTime || guest.Breaker.State() != recloser.Isolated) {
+				t.Errorf("guest is there: %v, %+v", ok, guest)
+			}
+		}
+	}
+	run(check(false, true))
+	run(check(false, true))
+	yaml = own // and takes it away again
+	run(check(false, false))
+}
+
+// send makes a request of the admin API.
+func send(t *testing.T, g *Gateway, method, path, body string, want int) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, "http://"+g.AdminAddr()+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if got, _ := io.ReadAll(resp.Body); resp.StatusCode != want {
+		t.Fatalf("%s %s: %d, want %d: %s", method, path, resp.StatusCode, want, got)
+	}
+}
+
+// G23: with all breakers open the gateway itself is well.
+func TestHealthIsOfTheGatewayOnly(t *testing.T) {
+	g, _ := startGateway(t, before)
+	for _, d := range g.Dependencies().All() {
+		if err := d.Breaker.TripFor(time.Minute, "ops", "why"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, path := range []string{"/healthz", "/readyz"} {
+		if got := statusOf(t, "http://"+g.AdminAddr()+path); got != http.StatusOK {
+			t.Errorf("%s: %d", path, got)
+		}
+	}
+	resp, err := http.Get("http://" + g.AdminAddr() + "/api/v1/dependencies")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, _ := io.ReadAll(resp.Body)
+	if n := strings.Count(string(body), `"automatic":"open"`); n != 2 {
+		t.Errorf("the dependencies view shows %d of 2 as open: %s", n, body)
+	}
+}

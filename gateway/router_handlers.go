@@ -1,0 +1,35 @@
+package gateway
+
+import (
+	"log/slog"
+	"net/http"
+
+	"github.com/recloser-go/recloser/gateway/internal/ask"
+	"github.com/recloser-go/recloser/gateway/internal/bulkhead"
+	"github.com/recloser-go/recloser/gateway/internal/config"
+	"github.com/recloser-go/recloser/gateway/internal/dependency"
+	"github.com/recloser-go/recloser/gateway/internal/proxy"
+)
+
+// handlers makes what answers the requests of a route. It outlives a reload, and so
+// do the last known answers of routes that stay as they are.
+type handlers struct {
+	proxies *proxy.Proxy
+	asks    *ask.Asker
+}
+
+// newHandlers: process is for all calls of this process.
+func newHandlers(deps *dependency.List, process *bulkhead.Bulkhead, limits func() config.Limits, log *slog.Logger) *handlers {
+	return &handlers{
+		proxies: proxy.New(proxy.Options{Dependencies: deps, Bulkhead: process, Limits: limits, Log: log}),
+		asks:    ask.New(ask.Options{Dependencies: deps, Bulkhead: process, Limits: limits, Log: log}),
+	}
+}
+
+func (h *handlers) of(r config.Route) handlerFunc {
+	if r.Ask == nil {
+		return h.proxies.Handler(r).Serve
+	}
+	ask := h.asks.Handler(r)
+	return func(w http.ResponseWriter, r *http.Request, _, _ string) { ask.ServeHTTP(w, r) }
+}

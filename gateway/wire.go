@@ -1,0 +1,244 @@
+package gateway
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"time"
+
+	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/gateway/internal/admin"
+	"github.com/recloser-go/recloser/gateway/internal/alert"
+	"github.com/recloser-go/recloser/gateway/internal/auth"
+	"github.com/recloser-go/recloser/gateway/internal/bulkhead"
+	"github.com/recloser-go/recloser/gateway/internal/certs"
+	"github.com/recloser-go/recloser/gateway/internal/config"
+	"github.com/recloser-go/recloser/gateway/internal/dependency"
+	"github.com/recloser-go/recloser/gateway/internal/history"
+	"github.com/recloser-go/recloser/gateway/internal/maintenance"
+	"github.com/recloser-go/recloser/gateway/internal/probe"
+	"github.com/recloser-go/recloser/gateway/internal/series"
+	"github.com/recloser-go/recloser/gateway/internal/suspect"
+	"github.com/recloser-go/recloser/internal/vtime"
+)
+
+// New makes everything, with the state that it had before a restart, and starts
+// nothing but the breakers' clock and the storage, which Stop ends, or Start if it
+// fails.
+func New(o Options) (*Gateway, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	c := o.Config
+	clock, err := recloser.StartClock(tick)
+	if err != nil {
+		return nil, err
+	}
+	g := &Gateway{
+		load: o.Load, stamp: c.Stamp(), log: o.Log, version: o.Version,
+		clock: clock, uplink: suspect.NewUplink(), process: bulkhead.New(c.Limits.InFlight, vtime.Real{}),
+		failed: make(chan error, 2), quit: make(chan struct{}),
+	}
+	g.config.Store(c)
+	callsTLS, err := g.secure(c.TLS)
+	if err != nil {
+		return nil, stopped(clock, err)
+	}
+	adminTLS, err := g.secure(c.Admin.TLS)
+	if err != nil {
+		return nil, stopped(clock, err)
+	}
+	g.history = history.Open(history.Options{Path: c.Storage.Path, Log: o.Log})
+	g.keeper = newKeeper(g.history, o.Log)
+	g.alerts = alert.New(alert.Options{
+		Teams:       c.Alerts.Teams,
+		PanelURL:    c.Admin.URL,
+		DisplayName: g.displayName,
+		Stats:       g.stats,
+		Log:         o.Log,
+	})
+	g.deps, err = dependency.Maker{
+		Clock:     clock,
+		MayTarget: func(a netip.Addr) bool { return g.config.Load().Admin.MayTarget(a) },
+		Listeners: []func(id, key string, t recloser.Transition){g.logTransition, g.recordTransition, g.keeper.listen, g.tellPeople},
+	}.NewList(c.Dependencies)
+	if err != nil {
+		g.close()
+		return nil, err
+	}
+	g.keeper.deps = g.deps
+	g.addRunTime(context.Background())
+	g.keeper.restore(context.Background())
+	if err := g.handOver(context.Background()); err != nil {
+		o.Log.Error("not kept: what the file took over", "error", err)
+	}
+
+	g.probes = probe.New(probe.Options{Log: o.Log, Record: g.record})
+	g.series = series.New(series.Options{Dependencies: g.deps.All, Store: g.history, Log: o.Log})
+	g.maintenance = maintenance.New(maintenance.Options{
+		Breakers: byHand{g.deps},
+		Windows:  g.history.Maintenance,
+		Save: func(ctx context.Context, w maintenance.Window) error {
+			return g.history.Commit(ctx, history.Act{}, history.PutMaintenance(w))
+		},
+		Tell: g.recordMaintenance,
+		Log:  o.Log,
+	})
+	g.handlers = newHandlers(g.deps, g.process, func() config.Limits { return g.config.Load().Limits }, o.Log)
+	g.routes.Store(g.newRoutes(c.Routes))
+	g.calls = newListener("listen", c.Listen, callsTLS, c.Limits, http.HandlerFunc(g.serveCall), o.Log)
+	g.admin = newListener("admin.listen", c.Admin.Listen, adminTLS, c.Limits, g.newAdmin(), o.Log)
+	return g, nil
+}
+
+// secure returns what a listener with these files needs; nil without.
+func (g *Gateway) secure(files *config.TLS) (*tls.Config, error) {
+	if files == nil {
+		return nil, nil
+	}
+	f, err := certs.Load(files.Cert, files.Key, certs.Options{Log: g.log})
+	if err != nil {
+		return nil, err
+	}
+	return f.Config(), nil
+}
+
+func stopped(clock *recloser.Clock, err error) error {
+	clock.Stop()
+	return err
+}
+
+func (g *Gateway) newRoutes(routes []config.Route) *router { return newRouter(routes, g.handlers.of) }
+
+func (g *Gateway) newAdmin() http.Handler {
+	c := g.config.Load()
+	tokens := auth.NewTokens(g.history, time.Now)
+	return admin.New(admin.Options{
+		Dependencies: g.deps,
+		History:      g.history,
+		Maintenance:  g.maintenance,
+		Probes:       g.probes,
+		Uplink:       g.uplink,
+		Series:       g.series,
+		Limit:        g.process,
+		Auth:         auth.New(auth.Options{SignIn: c.Admin.SignIn, Authenticators: []auth.Authenticator{tokens}, Log: g.log}),
+		Tokens:       tokens,
+		Config:       g.config.Load,
+		Reload:       g.Reload,
+		Reloads:      g.reloads.seen,
+		Version:      g.version,
+		Ready:        g.ready.Load,
+		Log:          g.log,
+		Hosts:        hosts(c.Admin),
+		Quit:         g.quit,
+	})
+}
+
+// addRunTime adds the dependencies that were added at run time before the restart.
+// One that makes no sense any more is left out, and kept.
+func (g *Gateway) addRunTime(ctx context.Context) {
+	definitions, err := g.history.Dependencies(ctx)
+	if err != nil {
+		g.log.ErrorContext(ctx, "the dependencies that were added at run time are not known", "error", err)
+	}
+	for _, d := range definitions {
+		c, err := g.config.Load().Dependency(d.ID, d.Definition)
+		if err == nil {
+			_, err = g.deps.Put(c)
+		}
+		if err != nil && !errors.Is(err, dependency.ErrOfFile) { // see handOver
+			g.log.ErrorContext(ctx, "a dependency that was added at run time is left out", "dependency", d.ID, "error", err)
+		}
+	}
+}
+
+// handOver forgets the definitions of those dependencies that the file has now, but
+// not what their breakers know and what operators have set.
+func (g *Gateway) handOver(ctx context.Context) error {
+	definitions, err := g.history.Dependencies(ctx)
+	overrides, err2 := g.history.Overrides(ctx)
+	for _, def := range definitions {
+		d, ok := g.deps.Get(def.ID)
+		if !ok || d.RunTime {
+			continue
+		}
+		changes := []history.Change{history.DeleteDependency(d.ID), history.SaveBreaker(d.ID, d.Breaker.Save())}
+		for _, o := range overrides {
+			if o.Dependency == d.ID {
+				changes = append(changes, history.SetOverride(o))
+			}
+		}
+		g.log.InfoContext(ctx, "a dependency that was added at run time is the file's from now on", "dependency", d.ID)
+		err = errors.Join(err, g.history.Commit(ctx, history.Act{}, changes...))
+	}
+	return errors.Join(err, err2)
+}
+
+// tellPeople has messages sent. Those about a key of many would be too many.
+func (g *Gateway) tellPeople(_, key string, t recloser.Transition) {
+	if key == "" {
+		g.alerts.Listen(t)
+	}
+}
+
+// byHand is what maintenance acts on.
+type byHand struct{ deps *dependency.List }
+
+func (b byHand) Targets() []maintenance.Target {
+	var all []maintenance.Target
+	for _, d := range b.deps.All() {
+		all = append(all, maintenance.Target{ID: d.ID, Group: d.Group, Labels: d.Labels})
+	}
+	return all
+}
+
+func (b byHand) Override(id string) *recloser.Override {
+	if d, ok := b.deps.Get(id); ok {
+		return d.Breaker.Stats().Override
+	}
+	return nil
+}
+
+func (b byHand) Isolate(id, by, why string, until time.Time) error {
+	if d, ok := b.deps.Get(id); ok {
+		return d.Breaker.Isolate(by, why, until)
+	}
+	return nil
+}
+
+func (b byHand) Release(id, by, why string) {
+	if d, ok := b.deps.Get(id); ok {
+		d.Breaker.Release(by, why)
+	}
+}
+
+func (g *Gateway) displayName(id string) string {
+	if d, ok := g.deps.Get(id); ok {
+		return d.Name
+	}
+	return id
+}
+
+func (g *Gateway) stats(id string) recloser.Stats {
+	if d, ok := g.deps.Get(id); ok {
+		return d.Breaker.Stats()
+	}
+	return recloser.Stats{}
+}
+
+// hosts returns the names by which a browser may reach the admin listener.
+func hosts(a config.Admin) []string {
+	var all []string
+	if host, _, err := net.SplitHostPort(a.Listen); err == nil {
+		all = append(all, host)
+	}
+	if u, err := url.Parse(a.URL); err == nil && u.Host != "" {
+		all = append(all, u.Hostname())
+	}
+	return all
+}
