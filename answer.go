@@ -19,7 +19,9 @@ func (b *Breaker) sending(c *call, now int64) {
 			b.adrift.Add(1)
 			b.reapplyRules(p, now)
 		default:
-			b.takeOut(c)
+			if b.takeOut(c) == wasSuspect {
+				b.reapplyRules(p, now)
+			}
 		}
 	})
 }
@@ -34,9 +36,6 @@ func (b *Breaker) sent(c *call, now int64) {
 			b.clockTrial(c.trial, now)
 		case c.kind == tracked && b.cur.Load() == p:
 			if r := p.ring(); r.enter(now) {
-				if was := c.release(); was != r.release {
-					c.trial = &trial{release: was}
-				}
 				c.ring, c.limit = r, r.limit
 				b.adrift.Add(-1)
 			}
@@ -55,34 +54,56 @@ func (b *Breaker) answer(c *call, now int64) {
 	case c.kind == onTrial:
 		b.act(now, func(now int64) { b.answerTrial(c.trial, now) })
 	case c.kind == unjudged || c.sending:
-	case !c.ring.leave(c.clock):
-		b.act(now, func(int64) { c.judged = b.takeOut(c) })
-	default:
+	case c.ring.leave(c.clock):
 		b.adrift.Add(1)
-		c.judged = now-c.clock >= c.limit
-		if c.judged || now >= p.quiet.Load() {
-			b.act(now, func(now int64) {
-				if c.judged && b.cur.Load() == p {
-					b.cause = slowError{time.Duration(c.limit)}
-					b.badCalls(p, now, c.start, 1, false)
-					return
-				}
-				b.reapplyRules(p, now)
-			})
+		if slow := now-c.clock >= c.limit; slow || now >= p.quiet.Load() {
+			b.act(now, func(now int64) { b.judgeAnswer(c, now, slow) })
 		}
+	default:
+		slow := now-c.clock >= c.limit
+		b.act(now, func(now int64) {
+			switch b.takeOut(c) {
+			case wasOverdue:
+				c.judged = true
+			case wasSuspect:
+				b.judgeAnswer(c, now, slow)
+			case wasOut:
+			}
+		})
 	}
 }
 
-// takeOut takes a call that found itself adrift off those that are out, and
-// reports whether it was overdue: not if its period is over, or nobody judges.
-func (b *Breaker) takeOut(c *call) (overdue bool) {
-	if b.cur.Load() != c.period {
-		return false
+// judgeAnswer asks the rules what they say to an answer, which may be slow.
+func (b *Breaker) judgeAnswer(c *call, now int64, slow bool) {
+	c.judged = slow
+	if slow && b.cur.Load() == c.period {
+		b.cause = slowError{time.Duration(c.limit)}
+		b.badCalls(c.period, now, c.start, 1, false)
+		return
 	}
-	if c.limit == never {
-		c.period.out--
-		return false
+	b.reapplyRules(c.period, now)
+}
+
+// was is what a call was that found itself adrift.
+type was uint8
+
+const (
+	wasOut     was = iota // its period is over, or nobody judges it
+	wasSuspect            // nothing is decided yet
+	wasOverdue            // it is bad
+)
+
+// takeOut takes a call that found itself adrift off those that are.
+func (b *Breaker) takeOut(c *call) was {
+	switch p := c.period; {
+	case b.cur.Load() != p:
+	case c.limit == never:
+		p.out--
+	case p.absolve(c):
+		return wasSuspect
+	default:
+		p.overdue--
+		return wasOverdue
 	}
-	c.period.overdue--
-	return true
+	return wasOut
 }

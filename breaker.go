@@ -48,6 +48,10 @@ type past struct {
 	longest      int64         // the longest good call of the last closed period
 	leases       int           // how often in a row a trial ran out its lease
 	slowestTrial int64         // of the last half-open
+	lastGood     int64         // end of a good call, in an earlier period
+	suspect      int64         // the limit that was set; 0: none
+	hearing      *hearing      // nil unless the breaker is open by suspicion
+	leaving      []*release    // of callers of an earlier period who are not past the suspect limit
 }
 
 // New returns a closed breaker with the settings of cfg, or an error that
@@ -152,7 +156,7 @@ func (b *Breaker) do(ctx context.Context, start int64, fn func(context.Context) 
 		return err
 	}
 	callCtx := ctx
-	if released := c.release(); released != nil {
+	if released := c.release; released != nil {
 		derived, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		stop := context.AfterFunc(released, func() { cancel(context.Cause(released)) })
@@ -212,23 +216,27 @@ func (b *Breaker) Allow(ctx context.Context) (p Permit, err error) {
 // call is an admitted call on its way.
 type call struct {
 	period   *period
-	ring     *ring  // of a call that is tracked
-	start    int64  // when it was admitted
-	clock    int64  // when the slow clock started: at start, or when the request was sent
-	limit    int64  // SlowCall when it was admitted, or sent; never if off
-	answered int64  // when; 0: not yet
-	trial    *trial // of a call that is onTrial; also keeps the release of one that Sent moved to a ring with another
+	ring     *ring    // of a call that is tracked
+	start    int64    // when it was admitted
+	clock    int64    // when the slow clock started: at start, or when the request was sent
+	limit    int64    // SlowCall when it was admitted, or sent; never if off
+	answered int64    // when; 0: not yet
+	trial    *trial   // of a call that is onTrial
+	release  *release // how a trip lets go of it; nil if it does not
 	kind     callKind
-	sending  bool // the slow clock stands still, see Permit.Sending
-	judged   bool // it was bad while it ran
+	sending  bool        // the slow clock stands still, see Permit.Sending
+	judged   bool        // it was bad while it ran
+	outcome  Outcome     // of a Permit, as is
+	ended    atomic.Bool // its end was reported
 }
 
 type callKind uint8
 
 const (
-	tracked  callKind = iota // counted in a ring of its closed period
-	onTrial                  // a trial of its half-open period
-	unjudged                 // let through although the rules said no: statistics only
+	tracked    callKind = iota // counted in a ring of its closed period
+	onTrial                    // a trial of its half-open period
+	unjudged                   // let through although the rules said no: statistics only
+	witnessing                 // it was tracked, and runs on without its caller after a trip by suspicion
 )
 
 // begin notes which period admitted the call, when, and under which limit.
@@ -236,25 +244,19 @@ func (c *call) begin(p *period, now, limit int64) {
 	c.period, c.start, c.clock, c.limit = p, now, now, limit
 }
 
-// release is how a trip lets go of the call; nil if it does not.
-func (c *call) release() *release {
-	switch {
-	case c.trial != nil:
-		return c.trial.release
-	case c.ring != nil:
-		return c.ring.release
-	}
-	return nil
-}
-
 // enter has the call counted by its period's ring, and reports false if it comes
 // too late for that: it was held up since now was read.
 func (c *call) enter(p *period, now int64) bool {
 	r := p.ring()
+	var release *release
+	if r.releases != nil { // before it is in the ring: who is in it when the period ends is let go
+		release = r.releases.take(now)
+	}
 	if !r.enter(now) {
+		release.drop()
 		return false
 	}
-	c.ring = r
+	c.ring, c.release = r, release
 	c.begin(p, now, r.limit)
 	return true
 }
@@ -335,6 +337,7 @@ func (b *Breaker) succeed(c *call, now int64) {
 		b.finish(c, now, ending{outcome: Success})
 		return
 	}
+	c.release.drop()
 	c.ring.good.add(took)
 	if p.isNews(c.start, now, took) {
 		p.note(c.start, now, took)

@@ -19,7 +19,7 @@ type stress struct {
 	b     *Breaker
 	ticks ticks
 
-	asked, refused, taken atomic.Uint64 // by this test's count
+	asked, refused, taken, witnesses atomic.Uint64 // by this test's count
 }
 
 func (s *stress) tick(r *rand.Rand) {
@@ -67,7 +67,13 @@ func (s *stress) do(r *rand.Rand) {
 
 func (s *stress) operate(r *rand.Rand) {
 	until := epoch.Add(time.Duration(s.ticks.Load()) + time.Duration(r.Int64N(int64(time.Second))))
-	switch r.IntN(8) {
+	switch r.IntN(12) {
+	case 8, 9:
+		s.b.SetSuspect(time.Duration(r.Int64N(int64(20 * time.Millisecond))))
+	case 10:
+		s.b.TripNow("ann", "stress")
+	case 11:
+		s.b.HoldTrials(time.Duration(r.Int64N(int64(5 * time.Millisecond))))
 	case 0:
 		_ = s.b.Isolate("ann", "stress", until)
 	case 1:
@@ -81,6 +87,19 @@ func (s *stress) operate(r *rand.Rand) {
 	default:
 		s.b.TryNow("ann", "stress")
 	}
+}
+
+// sometimes holds every third suspicion.
+func sometimes() func() bool {
+	var asked atomic.Uint64
+	return func() bool { return asked.Add(1)%3 == 0 }
+}
+
+func btoi(b bool) uint64 {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 func (s *stress) mayFail(r *rand.Rand) error {
@@ -126,6 +145,7 @@ func (s *stress) allow(ctx context.Context, r *rand.Rand) {
 			p.Answered()
 		case 3:
 			_, _, _ = p.Trial(), p.Released().Done(), p.Released().Err()
+			s.witnesses.Add(btoi(p.Witness()))
 		}
 	}
 	switch r.IntN(6) {
@@ -196,11 +216,26 @@ func (s *stress) check(t *testing.T, events *chain) {
 		t.Errorf("%d late, %d latencies, %d calls ended, %d ignored", st.Late, st.Latency.Count(), ended, st.Ignored)
 	}
 	// The parts of InFlight may not just cancel out.
-	if p := s.b.cur.Load(); s.b.adrift.Load() != 0 || p.out != 0 || p.overdue != 0 || st.Trials != 0 {
-		t.Errorf("%d adrift, %d out of the ring, %d trials", s.b.adrift.Load(), p.out, st.Trials)
+	if p := s.b.cur.Load(); s.b.adrift.Load() != 0 || p.out != 0 || p.overdue != 0 || len(p.suspects) != 0 || st.Trials != 0 {
+		t.Errorf("%d adrift, %d out of the ring, %d slices of suspects, %d trials", s.b.adrift.Load(), p.out, len(p.suspects), st.Trials)
 	}
+	s.checkReleases(t)
 	if len(s.b.events().subs) != 1 {
 		t.Errorf("%d listeners are left", len(s.b.events().subs))
+	}
+}
+
+// checkReleases wants no call to be counted that has ended.
+func (s *stress) checkReleases(t *testing.T) {
+	t.Helper()
+	p := s.b.cur.Load()
+	if p.releases == nil {
+		return
+	}
+	for _, r := range p.releases.all {
+		if n := r.calls.Load(); n != 0 {
+			t.Errorf("a context for %d calls that run, but none does", n)
+		}
 	}
 }
 
@@ -209,6 +244,7 @@ func TestEveryMethodAtOnce(t *testing.T) {
 		"all on":       {SlowCall: 5 * time.Millisecond, MinCalls: 5, OpenFor: 2 * time.Millisecond, Ramp: 20 * time.Millisecond, CancelOnTrip: true},
 		"no slow rule": {MinCalls: 5, OpenFor: 2 * time.Millisecond, TrialTimeout: time.Millisecond},
 		"twitchy":      {SlowCall: time.Millisecond, Consecutive: 1, OpenFor: time.Millisecond, Trials: 1, Ramp: Off},
+		"suspicious":   {SlowCall: 20 * time.Millisecond, MinCalls: 5, Spread: time.Millisecond, OpenFor: 2 * time.Millisecond, Ramp: Off, CancelOnTrip: true, HoldSuspicion: sometimes()},
 		"lazy":         {SlowCall: 20 * time.Millisecond, FailureRate: 1, Consecutive: Off},
 	} {
 		t.Run(name, func(t *testing.T) {

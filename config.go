@@ -75,6 +75,15 @@ type Config struct {
 	// try settings on real traffic. An operator's Isolate still refuses.
 	Shadow bool
 
+	// HoldSuspicion is asked when the breaker is about to trip by suspicion, see
+	// Breaker.SetSuspect; if it says true, the trip waits, and it is asked again with
+	// the calls that end and every 50 ms. Such as where so many dependencies
+	// seem to hang that it may be our own network. Trips that need no suspicion
+	// do not ask. It is called with the breaker's lock held, so it must be quick and
+	// must not use the breaker. A panic in it counts as false. Default: no
+	// trip waits.
+	HoldSuspicion func() bool
+
 	// Clock is what the breaker reads the time from: a coarse one that many
 	// breakers share, or one of a test. Default: the machine's own clock.
 	Clock *Clock
@@ -94,7 +103,7 @@ const (
 
 // WithDefaults returns c as a breaker made from it uses it: every zero field
 // replaced by its default, every field that is off set to Off. Name, CancelOnTrip,
-// Shadow, Clock and Classify stay as they are, and TrialTimeout stays 0 as it is
+// Shadow, HoldSuspicion, Clock and Classify stay as they are, and TrialTimeout stays 0 as it is
 // worked out anew each time.
 func (c Config) WithDefaults() Config {
 	if c.Spread == 0 && c.Consecutive != 0 {

@@ -1,6 +1,7 @@
 package recloser
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -24,6 +25,10 @@ const (
 	ReasonReleased    Reason = "released"       // an override was taken back; also a reason of refusal: the caller was released on a trip
 	ReasonExpired     Reason = "expired"        // an override reached its end
 	ReasonReset       Reason = "reset"          // by an operator
+	ReasonSuspected   Reason = "suspected"      // closed -> open: as ReasonRate or ReasonRun, but only with calls that run for longer than usual and are not bad for good, see SetSuspect
+	ReasonUs          Reason = "us?"            // closed -> open: as ReasonRate or ReasonRun, in a period in which Config.HoldSuspicion had held a suspicion, and still does
+	ReasonProbe       Reason = "probe"          // closed -> open by TripNow
+	ReasonWitness     Reason = "witness"        // open -> half-open: a call that was suspected ended well after all
 	ReasonTripped     Reason = "tripped"        // by TripFor
 	ReasonRestored    Reason = "restored"       // by Restore: as it was before a restart
 )
@@ -73,6 +78,10 @@ type Transition struct {
 	OpenFor   time.Duration // to Open: how long
 	Step      int           // to Open: how often the open time has been doubled
 	Cause     error         // to Open: the last failure seen; may be nil
+	Rule      Reason        // of ReasonSuspected and ReasonUs: ReasonRate or ReasonRun
+	Suspects  int           // of ReasonSuspected: how many of the calls on which that rule's verdict rests were not bad for good; Counts has them in Slow
+	Suspect   time.Duration // of ReasonSuspected: the limit that they were past
+	Lifted    time.Duration // of ReasonWitness: how long that call took, so how long a good one may
 	By, Note  string        // an operator's act: who, and the reason given
 }
 
@@ -91,13 +100,41 @@ func (t Transition) Why() string {
 	switch {
 	case t.By != "":
 		return fmt.Sprintf("by %s: %s", t.By, t.Note)
-	case t.Reason == ReasonRate:
-		return fmt.Sprintf("%d of %d calls bad", t.Counts.Bad(), t.Counts.Judged())
-	case t.Reason == ReasonRun:
-		if t.Counts.Run == 1 {
-			return "1 bad call"
-		}
-		return fmt.Sprintf("%d bad calls in a row", t.Counts.Run)
+	case t.Reason == ReasonSuspected:
+		return t.whySuspected()
+	case t.Reason == ReasonUs:
+		return t.whyRule() + "; but other dependencies hang as well, so it may be us"
+	case t.Reason == ReasonWitness:
+		return fmt.Sprintf("a call that was suspected ended well after %s", seconds(t.Lifted))
+	case t.Reason == ReasonRate, t.Reason == ReasonRun:
+		return t.whyRule()
 	}
 	return string(t.Reason)
+}
+
+func (t Transition) whyRule() string {
+	switch {
+	case cmp.Or(t.Rule, t.Reason) == ReasonRate:
+		return fmt.Sprintf("%d of %d calls bad", t.Counts.Bad(), t.Counts.Judged())
+	case t.Counts.Run == 1:
+		return "1 bad call"
+	default:
+		return fmt.Sprintf("%d bad calls in a row", t.Counts.Run)
+	}
+}
+
+func (t Transition) whySuspected() string {
+	running := fmt.Sprintf("running longer than usual (%s)", seconds(t.Suspect))
+	if t.Rule == ReasonRun && t.Suspects == t.Counts.Run {
+		if t.Suspects == 1 {
+			return "1 call " + running
+		}
+		return fmt.Sprintf("%d calls in a row %s", t.Suspects, running)
+	}
+	return fmt.Sprintf("%s, %d of them %s", t.whyRule(), t.Suspects, running)
+}
+
+// hasStep reports whether a trip for that reason has worked out its step.
+func (r Reason) hasStep() bool {
+	return r == ReasonRate || r == ReasonRun || r == ReasonSuspected || r == ReasonUs || r == ReasonProbe
 }

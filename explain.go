@@ -37,6 +37,9 @@ func (s *Stats) explain(cfg *Config) string {
 	if cfg.Consecutive > 0 {
 		text += fmt.Sprintf("; %d bad in a row, limit %d", s.Window.Run, cfg.Consecutive)
 	}
+	if s.Suspects > 0 {
+		text += fmt.Sprintf("; %d running longer than usual (%s)", s.Suspects, seconds(s.Suspect))
+	}
 	if s.RampLimit > 0 {
 		text += fmt.Sprintf("; slow start: at most %d calls at once", s.RampLimit)
 	}

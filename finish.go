@@ -21,6 +21,7 @@ var (
 func (b *Breaker) finish(c *call, now int64, e ending) {
 	b.act(now, func(now int64) {
 		p := c.period
+		c.release.drop()
 		inPeriod := b.cur.Load() == p && c.kind != unjudged
 		switch {
 		case c.kind == onTrial:
@@ -31,7 +32,7 @@ func (b *Breaker) finish(c *call, now int64, e ending) {
 			b.adrift.Add(-1)
 		case !c.ring.leave(c.clock):
 			b.adrift.Add(-1)
-			c.judged = b.takeOut(c)
+			c.judged = b.takeOut(c) == wasOverdue
 		}
 		if e.unmade {
 			b.reapplyRules(p, now)
@@ -48,8 +49,11 @@ func (b *Breaker) finish(c *call, now int64, e ending) {
 		case c.kind == unjudged:
 		case !inPeriod:
 			b.late++
-			if r := c.release(); r != nil && r.Err() != nil && c.answered == 0 && e.outcome != Success {
+			if c.kind == witnessing || c.release != nil && c.release.Err() != nil && c.answered == 0 && e.outcome != Success {
 				b.refused[refusalIndex(ReasonReleased)].Add(1)
+			}
+			if e.outcome == Success && !slow {
+				b.testify(c, now, took)
 			}
 		case c.judged:
 			if !b.toldToWait(p, now, e) {

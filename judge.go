@@ -8,14 +8,6 @@ import (
 	"github.com/recloser-go/recloser/internal/defaults"
 )
 
-// run is a row of bad calls with no good end since. The breaker's lock guards it.
-type run struct {
-	length      int
-	first, last int64  // admissions
-	at          int64  // when the last one was judged
-	bad, of     uint64 // the window before the run, callers who gave up included
-}
-
 // slowError is the failure of a call that is past SlowCall.
 type slowError struct{ limit time.Duration }
 
@@ -35,25 +27,30 @@ func (p *period) note(start, end, took int64) {
 
 // nextExpiry returns when calls of the ring will be past their time. With none
 // in it, that is the moment for calls which come from now on.
-func (p *period) nextExpiry(now int64) int64 {
-	at := int64(never)
+func (b *Breaker) nextExpiry(p *period, now int64) int64 {
+	at, suspectAfter := int64(never), b.suspectAfter()
 	for r := range p.everyRing {
 		start, ok := r.oldest()
 		if !ok {
 			start = now >> r.shift << r.shift
 		}
-		at = min(at, r.due(start))
+		at = min(at, r.due(start, suspectAfter))
 	}
 	return at
 }
 
-// expire takes the calls of the slice that is due first out of the rings; the
-// slow rule judges them bad.
+// expire takes the calls of the slice that is due first out of the rings: they
+// are suspects now, or bad by the slow rule.
 func (b *Breaker) expire(p *period, at, now int64) {
+	suspectAfter := b.suspectAfter()
 	var first *ring
 	var start int64
 	for r := range p.everyRing {
-		if oldest, ok := r.oldest(); ok && r.due(oldest) <= now && (first == nil || r.due(oldest) < first.due(start)) {
+		oldest, ok := r.oldest()
+		if !ok || r.due(oldest, suspectAfter) > now {
+			continue
+		}
+		if first == nil || r.due(oldest, suspectAfter) < first.due(start, suspectAfter) {
 			first, start = r, oldest
 		}
 	}
@@ -68,16 +65,24 @@ func (b *Breaker) expire(p *period, at, now int64) {
 	}
 	b.remember()
 	b.adrift.Add(n)
-	if first.limit == never {
+	switch {
+	case n > 0 && first.limit == never:
 		p.out += n
-	}
-	if first.limit == never || n == 0 {
-		b.applyRules(p, at)
+	case n > 0 && suspectAfter < first.limit:
+		p.suspects = append(p.suspects, suspects{start, first.shift, first.limit, n})
+	case n > 0:
+		b.overdueCalls(p, at, start, first.limit, n)
 		return
 	}
+	b.applyRules(p, at)
+}
+
+// overdueCalls books n calls bad that were admitted at start, under that
+// SlowCall, and still run.
+func (b *Breaker) overdueCalls(p *period, at, start, limit, n int64) {
 	p.overdue += n
 	p.lastOverdue = max(p.lastOverdue, start) // with several limits the latest does not expire last
-	b.cause = slowError{time.Duration(first.limit)}
+	b.cause = slowError{time.Duration(limit)}
 	b.badCalls(p, at, start, n, false)
 }
 
@@ -93,33 +98,48 @@ func (b *Breaker) badCalls(p *period, at, admitted, n int64, failed bool) {
 }
 
 func (b *Breaker) extendRun(p *period, at, admitted, n int64) {
-	r := &p.run
-	if r.length > 0 && at-r.at >= runPause {
-		*r = run{}
-	}
-	if r.length == 0 {
+	if p.run.over(at) {
 		before := b.sum(p, at)
-		*r = run{first: admitted, last: admitted, bad: before.bad() + before.gaveUp, of: before.judged() + before.gaveUp}
+		p.run = newRun(&before, admitted)
 	}
-	r.length += int(n)
-	r.first, r.last, r.at = min(r.first, admitted), max(r.last, admitted), at
+	p.run.extend(at, admitted, n)
 }
 
-// applyRules asks both rules and opens the breaker if they say so.
+// applyRules asks both rules and opens the breaker if they say so: first with
+// what is certain, then with the suspects.
 func (b *Breaker) applyRules(p *period, at int64) {
 	p.ruledAt = at
-	w := b.sum(p, at)
-	if reason := b.verdict(p, &w, at); reason != "" {
-		b.trip(at, b.stepAfterClosed(p, at), reason, Transition{Counts: w.counts(p)})
+	e := b.evidence(p, at, never)
+	if rule := b.verdict(p, &e, at); rule != "" {
+		b.tripByRule(p, at, rule, e.counts())
 		return
 	}
-	b.setBusy(p, &w)
+	p.busy = b.isBusy(p, &e)
+	if p.trouble == nil || len(p.suspects) == 0 {
+		return
+	}
+	if e = b.evidence(p, at, b.suspectAfter()); e.suspects == 0 {
+		return
+	}
+	if rule := b.verdict(p, &e, at); rule != "" && !b.holdsSuspicion(p) {
+		b.tripBySuspicion(p, at, rule, &e)
+		return
+	}
+	p.busy = p.busy || b.isBusy(p, &e)
 }
 
 // setBusy says whether the next good end must ask the rules: it may break a
 // run, or be the one that the rate rule was short of.
-func (b *Breaker) setBusy(p *period, w *sums) {
-	p.busy = p.trouble != nil && (p.run.length > 0 || p.throttled > 0 || p.ramp.Load() != nil || b.rateReached(w, 0))
+func (b *Breaker) setBusy(p *period, at int64) {
+	e := b.evidence(p, at, never)
+	if p.busy = b.isBusy(p, &e); p.trouble != nil && len(p.suspects) > 0 {
+		e = b.evidence(p, at, b.suspectAfter())
+		p.busy = p.busy || b.isBusy(p, &e)
+	}
+}
+
+func (b *Breaker) isBusy(p *period, e *evidence) bool {
+	return p.trouble != nil && (e.run.length > 0 || p.throttled > 0 || p.ramp.Load() != nil || b.rateReached(&e.window, 0))
 }
 
 // sum adds up the window of p as it is at at.
@@ -127,27 +147,19 @@ func (b *Breaker) sum(p *period, at int64) sums {
 	return p.window.sum(b.rules(), at, b.goods())
 }
 
-func (w *sums) counts(p *period) Counts {
-	c := Counts{Good: w.good, Failed: w.failed, Slow: w.slow}
-	if p.trouble != nil {
-		c.Run = p.run.length
-	}
-	return c
-}
-
-// verdict returns the reason to trip at at, or "".
-func (b *Breaker) verdict(p *period, w *sums, at int64) Reason {
-	if w.judged() >= uint64(b.cfg().MinCalls) && b.spreadOver(p, w.first, w.last, at) && b.rateReached(w, b.undecided(p, w.last)) {
+// verdict returns the rule by which to trip at at, or "".
+func (b *Breaker) verdict(p *period, e *evidence, at int64) Reason {
+	w, r := &e.window, &e.run
+	if w.judged() >= uint64(b.cfg().MinCalls) && b.spreadOver(p, w.first, e.last(w.last, e.suspects, at), at) && b.rateReached(w, b.undecided(p, e, w.last, at)) {
 		return ReasonRate
 	}
-	r := &p.run
 	if b.cfg().Consecutive <= 0 || r.length == 0 {
 		return ""
 	}
 	if rp := p.ramp.Load(); rp != nil && rp.condemned(b, p) && b.onTheWay(p) == 0 {
 		return ReasonRun
 	}
-	if r.length >= b.cfg().Consecutive && b.spreadOver(p, r.first, r.last, at) && b.improbable(r) && b.undecided(p, r.last) <= int64(r.length) {
+	if r.length >= b.cfg().Consecutive && b.spreadOver(p, r.first, e.last(r.last, e.inRun, at), at) && b.improbable(r) && b.undecided(p, e, r.last, at) <= int64(r.length) {
 		return ReasonRun
 	}
 	return ""
@@ -163,23 +175,30 @@ func (b *Breaker) rateReached(w *sums, undecided int64) bool {
 // than one burst. A call among them that is overdue and still not answered shows
 // that the trouble goes on.
 func (b *Breaker) spreadOver(p *period, first, last, at int64) bool {
-	if p.overdue > 0 && b.rules().slow() > 0 && p.lastOverdue >= first {
+	if p.trouble != nil && p.overdue > 0 && b.rules().slow() > 0 && p.lastOverdue >= first {
 		last = max(last, at-b.rules().slow())
 	}
 	return last-first >= b.rules().spread()
 }
 
-// undecided returns how many calls admitted before last are still running.
-// Where errors come faster than answers, the first ends after a start or a
-// pause are all bad: without these calls the rules would judge by them alone.
+// undecided returns how many calls admitted before last are still running and not
+// taken for bad. Where errors come faster than answers, the first ends after a start
+// or a pause are all bad: without these calls the rules would judge by them alone.
 // Like Spread, and switched off with it, this asks for more than a burst.
-func (b *Breaker) undecided(p *period, last int64) int64 {
+func (b *Breaker) undecided(p *period, e *evidence, last, at int64) int64 {
 	if b.rules().spread() == 0 {
 		return 0
 	}
 	var n int64
 	for r := range p.everyRing {
 		n += r.admittedBefore(last)
+	}
+	if p.trouble != nil {
+		for _, s := range p.suspects {
+			if !e.includes(&s, at) && s.end() <= last {
+				n += s.n
+			}
+		}
 	}
 	return n
 }
@@ -192,27 +211,6 @@ func (b *Breaker) improbable(r *run) bool {
 	}
 	f := float64(r.bad) / float64(r.of)
 	return math.Pow(f, float64(r.length)) <= 1e-7
-}
-
-// nextVerdict returns the moment at which the rules will say otherwise with no
-// further call: an overdue call has gone on for long enough, see spreadOver.
-func (p *period) nextVerdict(r *rules) int64 {
-	if p.trouble == nil || p.overdue == 0 || r.slow() == 0 || r.spread() == 0 {
-		return never
-	}
-	at := int64(never)
-	consider := func(first int64) {
-		if t := first + r.spread() + r.slow(); t > p.ruledAt {
-			at = min(at, t)
-		}
-	}
-	if p.run.length > 0 {
-		consider(p.run.first)
-	}
-	if first, ok := p.window.firstBad(r, p.ruledAt); ok {
-		consider(first)
-	}
-	return at
 }
 
 func (b *Breaker) applyDue(p *period, at, _ int64) { b.applyRules(p, at) }

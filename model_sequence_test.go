@@ -30,6 +30,11 @@ var moods = [...]mood{
 		model.Allow: 30, model.Good: 14, model.Fail: 8, model.Due: 6, model.Advance: 8, model.Save: 2, model.Restore: 1, model.Restart: 2,
 		model.Hold: 1, model.Isolate: 1, model.SetWall: 2,
 	}, // restarts
+	{
+		model.Allow: 44, model.Advance: 14, model.Due: 10, model.Good: 12, model.Fail: 1, model.Suspect: 4, model.HoldSuspicion: 2, model.Witness: 10,
+		model.Answered: 2, model.Sending: 1, model.Sent: 1, model.Cancelled: 2,
+	}, // running for longer than usual
+	{model.Allow: 30, model.Good: 16, model.Fail: 4, model.Due: 8, model.Advance: 10, model.TripNow: 3, model.HoldTrials: 6, model.TryNow: 1, model.Witness: 2}, // probes are sent
 }
 
 // drawer draws steps that mean something to the settings in force at first.
@@ -87,8 +92,15 @@ func (d *drawer) op() model.Op {
 		o.Config = d.cfg
 		o.Config.SlowCall = d.slowCall()
 	}
-	if d.IntN(100) == 0 {
+	switch d.IntN(200) {
+	case 0, 1:
 		o.Kind = model.Crowd
+	case 2, 3:
+		o.Kind = model.Suspect
+	}
+	if o.Kind == model.Suspect {
+		o.Flag = d.IntN(6) == 0
+		o.D = time.Duration(float64(max(d.cfg.SlowCall, 0)) * (0.05 + 1.1*d.Float64()*d.Float64()))
 	}
 	return o
 }

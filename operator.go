@@ -149,6 +149,38 @@ func (b *Breaker) TripFor(d time.Duration, by, why string) (err error) {
 	return err
 }
 
+// TripNow opens a closed breaker as a rule would: with a step, and jitter. It
+// reports false if the rules do not say closed, or an operator isolated it. It is for
+// who has other evidence than calls, such as probes.
+func (b *Breaker) TripNow(by, why string) (tripped bool) {
+	now := b.now()
+	b.act(now, func(now int64) {
+		if p := b.cur.Load(); p.state == Closed {
+			b.trip(now, b.stepAfterClosed(p, now), ReasonProbe, Transition{By: by, Note: why, Counts: b.countsAt(p, now)})
+			tripped = true
+		}
+	})
+	return tripped
+}
+
+// HoldTrials has an open time that runs end no sooner than in d, and reports
+// false if the rules do not say open. It may be called again and again, with up to
+// 24 h, and never shortens. It is for who knows, such as by probes, that trials would fail.
+func (b *Breaker) HoldTrials(d time.Duration) (open bool) {
+	now := b.now()
+	b.act(now, func(now int64) {
+		p := b.cur.Load()
+		if open = p.state == Open; !open || int64(d) <= p.until.Load()-now {
+			return
+		}
+		p.until.Store(max(p.until.Load(), now+min(int64(d), maxLease)))
+		b.openFor = time.Duration(p.until.Load() - p.since)
+		was := p.refused.Load()
+		p.refused.Store(&refused{b.refusalOf(p, was.err.Reason), was.calls})
+	})
+	return open
+}
+
 // TryNow starts trials before the open time is over. It reports false if the
 // rules do not say open. If these trials fail, the open time does not grow.
 func (b *Breaker) TryNow(by, why string) (tried bool) {

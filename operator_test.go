@@ -57,3 +57,76 @@ func TestOverrideEnds(t *testing.T) {
 		mustEqual(t, "since", b.Stats().Since.Equal(now.Add(time.Hour)), true)
 	})
 }
+
+func TestTripNow(t *testing.T) {
+	s := newSim(t, strict())
+	if !s.b.TripNow("probe", "three failed") {
+		t.Fatal("a closed breaker did not trip")
+	}
+	e := s.mustTrip(ReasonProbe)
+	if e.By != "probe" || e.Note != "three failed" || e.OpenFor != openFor || e.Step != 0 {
+		t.Errorf("%+v", e)
+	}
+	if s.b.TripNow("probe", "again") {
+		t.Error("an open one tripped")
+	}
+	s.advance(openFor)
+	if s.mustBe(HalfOpen); s.b.TripNow("probe", "again") {
+		t.Error("a half-open one tripped")
+	}
+	s.trial().Done(nil)
+	if !s.b.TripNow("probe", "again") {
+		t.Fatal("a closed breaker did not trip")
+	}
+	mustEqual(t, "open for", s.b.Stats().OpenFor, 2*openFor) // a step up, as after any trip with no good call
+	s.b.Reset("ann", "test")
+	_ = s.b.Isolate("ann", "test", time.Time{})
+	if s.b.TripNow("probe", "again") {
+		t.Error("an isolated one tripped")
+	}
+	s.b.Reset("ann", "test")
+	s.b.Release("ann", "test")
+	s.trial().Done(nil)
+	_ = s.b.HoldClosed("ann", "test", time.Time{})
+	if !s.b.TripNow("probe", "again") {
+		t.Error("one that is held closed did not trip")
+	}
+	s.mustBe(HeldClosed)
+	mustEqual(t, "automatic", s.b.Stats().Automatic, Open)
+}
+
+func TestHoldTrials(t *testing.T) {
+	s := newSim(t, strict())
+	if s.b.HoldTrials(time.Second) {
+		t.Error("a closed breaker has no trials to hold back")
+	}
+	s.fail()
+	before := s.refusal(ReasonOpen)
+	s.advance(openFor / 2)
+	if !s.b.HoldTrials(time.Second) || !s.b.HoldTrials(openFor) || !s.b.HoldTrials(-1) {
+		t.Error("an open breaker is not open")
+	}
+	after := s.refusal(ReasonOpen)
+	for name, open := range map[string]*OpenError{"given before": before, "given after": after} {
+		mustEqual(t, name, open.RetryAfter(), time.Second)
+	}
+	mustEqual(t, "until", after.Until, epoch.Add(openFor/2+time.Second))
+	st := s.b.Stats()
+	mustEqual(t, "until", st.Until, after.Until)
+	mustEqual(t, "open for", st.OpenFor, openFor/2+time.Second)
+	mustEqual(t, "refused", st.Refused[ReasonOpen], 2)
+
+	next := restarted(t, s, 0)
+	next.advance(time.Second - 1)
+	next.mustBe(Open)
+	s.advance(time.Second - 1)
+	s.mustBe(Open)
+	s.b.HoldTrials(time.Second)
+	s.advance(time.Second)
+	s.mustBe(HalfOpen)
+	if s.b.HoldTrials(time.Second) {
+		t.Error("trials have begun")
+	}
+	s.trial().Done(errDown)
+	mustEqual(t, "open for", s.b.Stats().OpenFor, 2*openFor)
+}

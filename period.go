@@ -1,7 +1,6 @@
 package recloser
 
 import (
-	"context"
 	"sync/atomic"
 	"time"
 )
@@ -26,10 +25,10 @@ type period struct {
 	early    bool  // HalfOpen: began before the open time was over
 	busy     bool  // Closed: the next good end matters to a rule
 	since    int64
-	until    int64 // Open and Isolated: the end, or never
+	until    atomic.Int64 // Open and Isolated: the end, or never
 	override *override
-	began    *Transition // nil: the breaker was made so
-	refused  *refused    // for every call that is not let through
+	began    *Transition             // nil: the breaker was made so
+	refused  atomic.Pointer[refused] // for every call that is not let through
 
 	// Closed. The breaker's lock guards these.
 	window   window
@@ -41,14 +40,17 @@ type period struct {
 // trouble is what a closed period knows of calls that did not just end well. The
 // breaker's lock guards it.
 type trouble struct {
-	goodBefore  uint64 // good calls of the breaker before the period
-	run         run
-	overdue     int64    // calls past SlowCall and not answered
-	out         int64    // calls that left the ring so as nobody judges them
-	lastOverdue int64    // admission of the latest overdue ones
-	throttled   int      // calls in a row that were told to wait by a rate limit
-	release     *release // of calls that a trip is to release; nil as long as there was none
-	ruledAt     int64    // when the rules were last asked
+	goodBefore    uint64 // good calls of the breaker before the period
+	run           run
+	overdue       int64 // calls past SlowCall and not answered
+	out           int64 // calls that left the ring so as nobody judges them
+	lastOverdue   int64 // admission of the latest overdue ones
+	suspects      []suspects
+	suspicionHeld bool      // once, at least
+	askAt         int64     // when a suspicion that was held asks again
+	throttled     int       // calls in a row that were told to wait by a rate limit
+	releases      *releases // of calls that a trip is to release; nil as long as there was none
+	ruledAt       int64     // when the rules were last asked
 }
 
 // newPeriod makes a period that is not yet in force.
@@ -57,14 +59,16 @@ func (b *Breaker) newPeriod(s State, since, until int64, reason Reason) *period 
 	if b.cur.Load() != nil {
 		p = &period{}
 	}
-	p.state, p.since, p.until = s, since, until
+	p.state, p.since = s, since
+	p.until.Store(until)
 	if b.past != nil || b.cfg().CancelOnTrip {
 		p.trouble = &trouble{}
 	}
 	p.goodStart.Store(-1)
 	p.goodEnd.Store(-1)
 	if s == Closed {
-		p.first.begin(b.rules(), &b.good, b.releaseOf(p))
+		b.beginRing(&p.first, &b.good, b.releasesOf(p))
+		b.sizeReleases(p, since)
 		goods := b.goods()
 		p.window.begin(b.rules(), since, goods)
 		if p.trouble != nil {
@@ -89,7 +93,7 @@ func (b *Breaker) newPeriod(s State, since, until int64, reason Reason) *period 
 			kind = ReasonToldToWait
 		}
 	}
-	p.refused = &refused{b.refusalOf(p, kind), &b.refused[refusalIndex(kind)]}
+	p.refused.Store(&refused{b.refusalOf(p, kind), &b.refused[refusalIndex(kind)]})
 	return p
 }
 
@@ -100,27 +104,9 @@ type refused struct {
 }
 
 func (p *period) refuse() error {
-	p.refused.calls.Add(1)
-	return p.refused.err
-}
-
-// release is how a trip lets go of the callers that wait for an answer.
-type release struct {
-	context.Context // done then, with the *OpenError for them as the cause
-	cancel          context.CancelCauseFunc
-}
-
-// releaseOf returns the release for calls that p admits from now on; nil without
-// CancelOnTrip.
-func (b *Breaker) releaseOf(p *period) *release {
-	if !b.cfg().CancelOnTrip {
-		return nil
-	}
-	if p.release == nil {
-		ctx, cancel := context.WithCancelCause(context.Background())
-		p.release = &release{ctx, cancel}
-	}
-	return p.release
+	r := p.refused.Load()
+	r.calls.Add(1)
+	return r.err
 }
 
 // refusalOf makes the error for callers that p refuses.
@@ -131,12 +117,13 @@ func (b *Breaker) refusalOf(p *period, kind Reason) *OpenError {
 	}
 	return &OpenError{
 		Name: b.name, State: p.state, Reason: kind, Trip: b.tripReason,
-		Since: b.timeAt(p.since), Until: b.timeAt(p.until), Cause: cause,
+		Since: b.timeAt(p.since), Until: b.timeAt(p.until.Load()), Cause: cause,
 		left: func() time.Duration {
-			if p.until == never {
+			until := p.until.Load() // it may have been moved, see HoldTrials
+			if until == never {
 				return 0
 			}
-			return time.Duration(p.until - b.now())
+			return time.Duration(until - b.now())
 		},
 	}
 }
@@ -148,6 +135,7 @@ func (b *Breaker) enter(p *period, at int64, t Transition) {
 	b.cur.Store(p)
 	old.short.Store(0)
 	old.quiet.Store(0)
+	b.hearing, b.lastGood = nil, b.lastGoodOf(old)
 	if old.trials != nil {
 		old.dropTrials(b)
 	}
@@ -157,7 +145,7 @@ func (b *Breaker) enter(p *period, at int64, t Transition) {
 			b.longest = longest
 		}
 		if b.calm(old, at) && t.Reason != ReasonRestored {
-			b.step, b.tripped = 0, t.Reason == ReasonRate || t.Reason == ReasonRun
+			b.step, b.tripped = 0, t.Reason.hasStep()
 		}
 	}
 	t.To, t.Automatic = p.state, p.state
@@ -165,15 +153,18 @@ func (b *Breaker) enter(p *period, at int64, t Transition) {
 	case Isolated:
 		t.Automatic = HalfOpen // where a release leads
 	case Open:
-		t.OpenFor, t.Step, t.Cause = time.Duration(p.until-at), b.step, b.cause
+		t.OpenFor, t.Step, t.Cause = time.Duration(p.until.Load()-at), b.step, b.cause
 	case Closed, HalfOpen, HeldClosed:
 	}
 	if b.hold.Load() != nil {
 		t.To = HeldClosed
 	}
 	p.began = b.emit(at, t)
-	if old.trouble != nil && old.release != nil && p.state == Open && !b.passesAll(p) {
-		old.release.cancel(b.refusalOf(p, ReasonReleased))
+	if t.Reason == ReasonSuspected {
+		b.hear(old, p, at)
+	}
+	if old.trouble != nil && old.releases != nil && p.state == Open && !b.passesAll(p) {
+		b.letGo(old, p, at, t.Reason == ReasonSuspected)
 	}
 }
 
@@ -194,7 +185,7 @@ func (b *Breaker) trip(at int64, step int, reason Reason, t Transition) {
 func (b *Breaker) halfOpen(at int64, reason Reason, t Transition) {
 	t.Reason = reason
 	p := b.newPeriod(HalfOpen, at, never, reason)
-	p.early = reason == ReasonEarly
+	p.early = reason == ReasonEarly || reason == ReasonWitness
 	b.slowestTrial = 0
 	b.enter(p, at, t)
 }
@@ -225,6 +216,7 @@ func (b *Breaker) remember() {
 // moment it was due, and works out when there will be something again. It
 // returns now, or the latest time seen, if that is later.
 func (b *Breaker) settle(now int64) int64 {
+	before := b.seen
 	b.seen = max(b.seen, now)
 	now = b.seen
 	for {
@@ -235,7 +227,9 @@ func (b *Breaker) settle(now int64) int64 {
 		if at > now {
 			return now
 		}
-		act(b, p, max(at, b.log.last()), now) // a call that was held up on its way in may be due before the last change
+		// A call that was held up on its way in may be due before the last change, and
+		// a limit that was lowered before that happened.
+		act(b, p, max(at, before, b.log.last()), now)
 	}
 }
 
@@ -271,17 +265,19 @@ func (b *Breaker) next(p *period, now int64) (at int64, act action) {
 		sooner(b.endOf(o, now), (*Breaker).endHold)
 		sooner(b.reviewOf(o, now), (*Breaker).review)
 	}
+	sooner(b.nextRelease(), (*Breaker).releaseDue)
 	switch p.state {
 	case Open:
-		sooner(p.until, (*Breaker).endOpen)
+		sooner(p.until.Load(), (*Breaker).endOpen)
 	case Isolated:
 		sooner(b.endOf(p.override, now), (*Breaker).endIsolation)
 		sooner(b.reviewOf(p.override, now), (*Breaker).review)
 	case HalfOpen:
 		sooner(p.nextLease(), (*Breaker).endLease)
 	case Closed:
-		sooner(p.nextExpiry(now), (*Breaker).expire)
-		sooner(p.nextVerdict(b.rules()), (*Breaker).applyDue)
+		sooner(b.nextExpiry(p, now), (*Breaker).expire)
+		sooner(p.nextOverdue(), (*Breaker).condemn)
+		sooner(b.nextVerdict(p), (*Breaker).applyDue)
 		if r := p.ramp.Load(); r != nil {
 			sooner(max(p.since+int64(b.cfg().Ramp), r.notBefore), (*Breaker).endRamp)
 		}
@@ -301,8 +297,7 @@ func (b *Breaker) endIsolation(p *period, at, _ int64) {
 
 func (b *Breaker) rollWindow(p *period, _, now int64) {
 	p.window.roll(b.rules(), now, b.goods())
-	w := b.sum(p, now)
-	b.setBusy(p, &w)
+	b.setBusy(p, now)
 	b.tendRings(p)
 }
 

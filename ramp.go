@@ -44,6 +44,9 @@ func (b *Breaker) onTheWay(p *period) int64 {
 	n := p.running()
 	if p.trouble != nil {
 		n += p.out
+		for i := range p.suspects {
+			n += p.suspects[i].n
+		}
 	}
 	return n
 }
@@ -82,11 +85,11 @@ func (b *Breaker) endRamp(p *period, at, _ int64) {
 	switch {
 	case r.condemned(b, p): // the calls on the way had their time to break the run
 		at = max(at, p.ruledAt)
-		b.trip(at, b.stepAfterClosed(p, at), ReasonRun, Transition{Counts: w.counts(p)})
+		b.tripByRule(p, at, ReasonRun, w.counts(p.run.length))
 	case b.goodIn(p) == 0 && w.bad() == 0 && b.onTheWay(p) > 0: // nobody has come back yet
 		r.notBefore = at + max(at-p.since, int64(time.Second))
 	default:
 		p.ramp.Store(nil)
-		b.setBusy(p, &w)
+		b.setBusy(p, at)
 	}
 }

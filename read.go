@@ -20,7 +20,7 @@ func (b *Breaker) read(now int64) Stats {
 	}
 	s := Stats{
 		At: b.timeAt(now), Name: b.name, State: p.state, Automatic: p.state,
-		Since: b.timeAt(p.since), Until: b.timeAt(p.until), OpenFor: seen.openFor, Step: seen.step, Cause: seen.cause, Seq: log.seq,
+		Since: b.timeAt(p.since), Until: b.timeAt(p.until.Load()), OpenFor: seen.openFor, Step: seen.step, Cause: seen.cause, Seq: log.seq,
 		MinCalls: b.cfg().MinCalls, SlowCall: b.cfg().SlowCall,
 		InFlight: int(b.adrift.Load()),
 		Success:  b.goods() + seen.otherGood, Failed: seen.failed, Slow: seen.slowCalls, Ignored: seen.ignored, Late: seen.late,
@@ -30,12 +30,18 @@ func (b *Breaker) read(now int64) Stats {
 	if p.trouble != nil {
 		s.Overdue = int(p.overdue)
 	}
+	if after := b.suspectAfter(); after != never {
+		s.Suspect, s.Suspects = time.Duration(after), int(b.suspectCalls(p, now))
+	}
+	if good := b.lastGoodOf(p); good >= 0 {
+		s.LastGood = b.timeAt(good)
+	}
 	if p.trials != nil {
 		s.Trials = len(p.leased)
 		s.InFlight += s.Trials
 	}
 	if s.trip = seen.tripReason; p.state == Open {
-		s.openLeft = time.Duration(p.until - now)
+		s.openLeft = time.Duration(p.until.Load() - now)
 	}
 	if p.began != nil {
 		s.Began, s.Reason = *p.began, p.began.Reason
@@ -76,6 +82,6 @@ func (b *Breaker) countsAt(p *period, now int64) Counts {
 	if p.state != Closed {
 		return Counts{Good: uint64(p.good)}
 	}
-	w := b.sum(p, now)
-	return w.counts(p)
+	e := b.evidence(p, now, never)
+	return e.counts()
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // rings are the rings of a closed period that has more than its first one: after
-// SlowCall has changed, since calls are judged by the limit that they were
+// a limit has changed, since calls are judged by the SlowCall that they were
 // admitted under; and where processors get into each other's way, see addRings.
 type rings struct {
 	all   []*ring // every one that may have calls
@@ -86,14 +86,30 @@ func (b *Breaker) newRings(p *period, n int) {
 	for len(b.lanes) < n {
 		b.lanes = append(b.lanes, &lane{})
 	}
+	was := p.ring()
 	rs := &rings{all: slices.Collect(p.everyRing)}
 	for i := range n {
 		r := &ring{}
-		r.begin(b.rules(), &b.lanes[i].histogram, b.releaseOf(p))
+		b.beginRing(r, &b.lanes[i].histogram, b.releasesOf(p))
+		if b.fits(was) { // only more of them: their slices expire together
+			r.shift = was.shift
+		}
 		rs.fresh = append(rs.fresh, r)
 	}
 	rs.all = append(rs.all, rs.fresh...)
 	p.rings.Store(rs)
+}
+
+// fitRings makes new rings if those there are do not fit the rules and the suspect
+// limit.
+func (b *Breaker) fitRings(p *period, now int64) {
+	if p.state != Closed {
+		return
+	}
+	if !b.fits(p.ring()) {
+		b.newRings(p, p.fresh())
+	}
+	b.sizeReleases(p, now)
 }
 
 // addRings gives each processor a ring of its own if they got into each other's

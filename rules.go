@@ -2,7 +2,6 @@ package recloser
 
 import (
 	"math"
-	"math/bits"
 	"math/rand/v2"
 	"time"
 )
@@ -73,11 +72,6 @@ func (r *rules) spread() int64 { return max(int64(r.cfg.Spread), 0) }
 
 // ratePPM returns FailureRate in millionths; 0: off.
 func (r *rules) ratePPM() uint64 { return uint64(math.Round(max(r.cfg.FailureRate, 0) * 1e6)) }
-
-// shift returns how long a slice of the ring lasts: 1<<shift ns. A power of two
-// costs a shift instead of a division. The ring holds 32 slices, and a call is
-// out of it after 17 at most.
-func (r *rules) shift() uint8 { return uint8(bits.Len64(uint64(ringLimit(r.slowAfter()))/8) - 1) }
 
 // slice returns the shortest slice of the window.
 func (r *rules) slice() int64 { return int64(r.cfg.Window) / 10 }

@@ -1,13 +1,14 @@
 package recloser
 
 import (
+	"math/bits"
 	"sync/atomic"
 	"time"
 )
 
 // ring counts the running calls of a closed period by the time they were
-// admitted, in slices of a sixteenth to an eighth of SlowCall, so that calls
-// can be judged while they run. A call that is still in its slice when the
+// admitted, in slices of about a tenth of the limit after which it lets go of
+// them: the suspect limit, or SlowCall. So calls can be judged while they run. A call that is still in its slice when the
 // slice expires is taken out of the ring (it is adrift then); it learns so when
 // it tries to leave.
 //
@@ -15,12 +16,12 @@ import (
 // slices apart that share a word, so a call from long ago never touches the
 // count of a new one.
 type ring struct {
-	limit   int64 // SlowCall as it was when the ring was made; never if off
-	shift   uint8 // a slice lasts 1<<shift ns
-	words   [ringSlices]atomic.Uint64
-	good    *histogram    // takes the calls that end well
-	release *release      // of its calls; nil without CancelOnTrip
-	lost    atomic.Uint32 // races lost to another processor since somebody looked; far from what all read
+	limit    int64 // SlowCall as it was when the ring was made; never if off
+	shift    uint8 // a slice lasts 1<<shift ns
+	words    [ringSlices]atomic.Uint64
+	good     *histogram    // takes the calls that end well
+	releases *releases     // of its calls; nil without CancelOnTrip
+	lost     atomic.Uint32 // races lost to another processor since somebody looked; far from what all read
 }
 
 const (
@@ -34,15 +35,26 @@ const (
 
 // ringLimit is the limit by which a ring lets go of its calls. Where nobody judges
 // them, it only tells who is on the way.
-func ringLimit(slowAfter int64) int64 {
+func ringLimit(slowAfter, suspectAfter int64) int64 {
 	if slowAfter == never {
 		return int64(2 * time.Second)
 	}
-	return slowAfter
+	return min(slowAfter, suspectAfter)
 }
 
-func (r *ring) begin(rules *rules, good *histogram, release *release) {
-	r.shift, r.limit, r.good, r.release = rules.shift(), rules.slowAfter(), good, release
+func (b *Breaker) beginRing(r *ring, good *histogram, releases *releases) {
+	r.limit, r.good, r.releases = b.rules().slowAfter(), good, releases
+	// A slice is a sixteenth to an eighth of the limit: a power of two costs a shift
+	// instead of a division.
+	r.shift = uint8(bits.Len64(uint64(ringLimit(r.limit, b.suspectAfter()))/8) - 1)
+}
+
+// fits reports whether the slices are right for calls that come from now on. The
+// suspect limit may move without a new ring each time; the words suffice for 30
+// slices.
+func (b *Breaker) fits(r *ring) bool {
+	slices := ringLimit(r.limit, b.suspectAfter()) >> r.shift
+	return r.limit == b.rules().slowAfter() && (r.releases != nil) == b.cfg().CancelOnTrip && slices >= 6 && slices < 30
 }
 
 // enter counts a call admitted at now, and reports false if its slice is sealed.
@@ -106,7 +118,9 @@ func (r *ring) oldest() (start int64, ok bool) {
 }
 
 // due returns when the calls of the slice that began at start are past their time.
-func (r *ring) due(start int64) int64 { return start + 1<<r.shift + ringLimit(r.limit) }
+func (r *ring) due(start, suspectAfter int64) int64 {
+	return start + 1<<r.shift + ringLimit(r.limit, suspectAfter)
+}
 
 // expire seals the slice that began at start and returns how many calls it
 // still had.

@@ -62,14 +62,42 @@ func TestRing(t *testing.T) {
 // is round before a word is needed again.
 func TestRingFitsSlowCall(t *testing.T) {
 	for d := time.Millisecond; d <= time.Hour; d += d/7 + 1 {
-		r := &rules{cfg: Config{SlowCall: d}.WithDefaults()}
-		slice := int64(1) << r.shift()
+		b, err := New(Config{SlowCall: d})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := b.cur.Load().ring()
+		slice := int64(1) << r.shift
 		if slice > int64(d)/8 || slice <= int64(d)/16 {
 			t.Errorf("SlowCall %s has slices of %s", d, time.Duration(slice))
 		}
-		if ringLimit(r.slowAfter())+2*slice > ringSlices*slice {
+		if ringLimit(r.limit, never)+2*slice > ringSlices*slice {
 			t.Errorf("SlowCall %s: calls are in the ring for longer than it is", d)
 		}
+	}
+}
+
+// The suspect limit may move without a new ring each time, but a ring in use always
+// holds calls for as long as the limit says.
+func TestRingFitsSuspect(t *testing.T) {
+	b, err := New(Config{SlowCall: 10 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, last := 0, &ring{}
+	for d := 100 * time.Millisecond; d < 9*time.Second; d += d / 50 {
+		b.SetSuspect(d)
+		r := b.cur.Load().ring()
+		if r != last {
+			made, last = made+1, r
+		}
+		slice := int64(1) << r.shift
+		if int64(d)+2*slice > ringSlices*slice || slice > int64(d)/6 {
+			t.Errorf("a suspect limit of %s has slices of %s", d, time.Duration(slice))
+		}
+	}
+	if made > 7 {
+		t.Errorf("%d rings for limits from 0.1 s to 9 s", made)
 	}
 }
 

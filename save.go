@@ -42,7 +42,7 @@ func (b *Breaker) save(now int64) (s Saved, cause error) {
 		At: st.At, State: st.Automatic, Since: b.timeAt(p.since), OpenFor: st.OpenFor, Step: st.Step, Override: st.Override, Seq: st.Seq,
 	}
 	if p.state == Open {
-		s.Until = b.timeAt(p.until)
+		s.Until = b.timeAt(p.until.Load())
 	}
 	if b.past != nil {
 		s.Trip, s.Longest, s.Leases = b.tripReason, time.Duration(b.longest), b.leases

@@ -23,10 +23,13 @@ type Stats struct {
 	Window    Counts        // the calls that a verdict would rest on
 	MinCalls  int           // how many it takes; see BadRatio
 	SlowCall  time.Duration // the limit in force; Off if the slow rule is off
+	Suspect   time.Duration // the suspect limit in force, see Breaker.SetSuspect; 0: none
 	RampLimit int           // in the slow start: how many calls may run at once; 0: it is over
 	Trials    int           // that run
 	InFlight  int           // calls that run, whatever admitted them
 	Overdue   int           // those of them that are past SlowCall and not answered
+	Suspects  int           // those that are past Suspect, not yet past SlowCall, and not answered
+	LastGood  time.Time     // when a call last ended well and in time, in the period that admitted it, give or take 4 ms; zero: none has
 
 	Success, Failed, Slow, Ignored uint64            // calls that ended, since the start; Slow: not answered within SlowCall, however they ended
 	Late                           uint64            // those of them whose period was over when they ended
@@ -58,6 +61,9 @@ func TransitionKeys() []TransitionKey {
 	return []TransitionKey{
 		{Open, ReasonRate},
 		{Open, ReasonRun},
+		{Open, ReasonSuspected},
+		{Open, ReasonUs},
+		{Open, ReasonProbe},
 		{Open, ReasonToldToWait},
 		{Open, ReasonTrialFailed},
 		{Open, ReasonTripped},
@@ -66,6 +72,7 @@ func TransitionKeys() []TransitionKey {
 		{Open, ReasonRestored},
 		{HalfOpen, ReasonTime},
 		{HalfOpen, ReasonEarly},
+		{HalfOpen, ReasonWitness},
 		{HalfOpen, ReasonReleased},
 		{HalfOpen, ReasonExpired},
 		{HalfOpen, ReasonRestored},

@@ -20,9 +20,8 @@ type trials struct {
 
 type trial struct {
 	start, clock, answered, deadline int64 // clock: when the slow clock started
-	release                          *release
-	slowClock                        bool // the deadline is the slow rule's
-	sending                          bool // so far the caller keeps the dependency waiting
+	slowClock                        bool  // the deadline is the slow rule's
+	sending                          bool  // so far the caller keeps the dependency waiting
 }
 
 // leaseError is the failure of a trial that ran out its lease.
@@ -62,7 +61,10 @@ func (b *Breaker) takeTrial(p *period, now int64, c *call) bool {
 		return false
 	}
 	c.begin(p, now, b.rules().slowAfter())
-	t := &trial{start: now, release: b.releaseOf(p)}
+	t := &trial{start: now}
+	if rs := b.releasesOf(p); rs != nil {
+		c.release = rs.take(now)
+	}
 	b.clockTrial(t, now)
 	p.leased = append(p.leased, t)
 	c.trial, c.kind = t, onTrial

@@ -18,16 +18,13 @@ func (b *Breaker) Update(cfg Config) error {
 func (b *Breaker) update(r *rules) {
 	now := b.now()
 	b.act(now, func(now int64) {
-		old := b.rules()
 		b.inForce.Store(r)
 		b.step = r.inReach(b.step)
 		p := b.cur.Load()
 		if p.state != Closed {
 			return
 		}
-		if r.slowAfter() != old.slowAfter() || r.cfg.CancelOnTrip != old.cfg.CancelOnTrip {
-			b.newRings(p, p.fresh())
-		}
+		b.fitRings(p, now)
 		p.ruledAt = now // what is due by the new rules is due from now on
 		p.window.rollAt = max(now, p.window.starts[p.window.head]+r.slice())
 		if ramp := p.ramp.Load(); ramp != nil {
@@ -36,7 +33,6 @@ func (b *Breaker) update(r *rules) {
 				p.ramp.Store(nil)
 			}
 		}
-		w := b.sum(p, now)
-		b.setBusy(p, &w)
+		b.setBusy(p, now)
 	})
 }

@@ -29,7 +29,21 @@ type sums struct {
 	first, last                int64
 }
 
-func (w *sums) bad() uint64    { return w.failed + w.slow }
+func (w *sums) bad() uint64 { return w.failed + w.slow }
+
+// add adds n slow calls admitted at admitted.
+func (w *sums) add(admitted, n int64) {
+	if w.bad() == 0 {
+		w.first, w.last = admitted, admitted
+	}
+	w.first, w.last = min(w.first, admitted), max(w.last, admitted)
+	w.slow += uint64(n)
+}
+
+func (w *sums) counts(run int) Counts {
+	return Counts{Good: w.good, Failed: w.failed, Slow: w.slow, Run: run}
+}
+
 func (w *sums) judged() uint64 { return w.good + w.failed + w.slow }
 
 // begin starts a new slice at now. good is the breaker's count of good calls.
@@ -84,12 +98,6 @@ func (w *window) book(admitted int64, n uint32, failed bool) {
 
 // bookGaveUp adds a caller who gave up to the running slice.
 func (w *window) bookGaveUp() { w.badOf().gaveUp++ }
-
-// firstBad returns when the first bad call of the slices that count was admitted.
-func (w *window) firstBad(r *rules, now int64) (first int64, ok bool) {
-	s := w.sum(r, now, w.before)
-	return s.first, s.bad() > 0
-}
 
 // sum adds up the slices that are not too old at now.
 func (w *window) sum(r *rules, now int64, good uint64) (t sums) {

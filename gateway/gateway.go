@@ -16,6 +16,7 @@ import (
 	"github.com/recloser-go/recloser"
 	"github.com/recloser-go/recloser/gateway/internal/alert"
 	"github.com/recloser-go/recloser/gateway/internal/bulkhead"
+	"github.com/recloser-go/recloser/gateway/internal/certs"
 	"github.com/recloser-go/recloser/gateway/internal/config"
 	"github.com/recloser-go/recloser/gateway/internal/dependency"
 	"github.com/recloser-go/recloser/gateway/internal/history"
@@ -31,12 +32,14 @@ type Options struct {
 	Load    func() (*config.Config, error) // reads the config again, for Reload; nil: there is no other
 	Log     *slog.Logger                   // nil: nothing is logged
 	Version string                         // of this program, as /version says it
+	Started func()                         // called once calls are accepted; nil: nobody needs to know
 }
 
 // Gateway is one gateway. Start it once and Stop it once; its other methods may
 // be called at any time.
 type Gateway struct {
 	load    func() (*config.Config, error)
+	started func()
 	stamp   string // of the files that Options.Config was read from
 	log     *slog.Logger
 	version string
@@ -44,19 +47,20 @@ type Gateway struct {
 	config atomic.Pointer[config.Config] // in force
 	routes atomic.Pointer[router]        // made from it
 
-	deps        *dependency.List
-	clock       *recloser.Clock
-	process     *bulkhead.Bulkhead // of all calls
-	handlers    *handlers
-	uplink      *suspect.Uplink
-	probes      *probe.Prober
-	history     *history.History
-	keeper      *keeper
-	maintenance *maintenance.Runner
-	series      *series.Series
-	alerts      *alert.Alerts
-	calls       *listener
-	admin       *listener
+	deps         *dependency.List
+	clock        *recloser.Clock
+	process      *bulkhead.Bulkhead // of all calls
+	handlers     *handlers
+	uplink       *suspect.Uplink
+	probes       *probe.Prober
+	history      *history.History
+	keeper       *keeper
+	maintenance  *maintenance.Runner
+	series       *series.Series
+	alerts       *alert.Alerts
+	certificates map[string]*certs.Files // of listeners that have one
+	calls        *listener
+	admin        *listener
 
 	reloading sync.Mutex
 	reloads   reloads
@@ -122,6 +126,9 @@ func (g *Gateway) Start(ctx context.Context) error {
 	g.ready.Store(true)
 	g.log.InfoContext(ctx, "serving", "calls", g.Addr(), "admin", g.AdminAddr(),
 		"dependencies", len(g.deps.All()), "routes", len(c.Routes))
+	if g.started != nil {
+		g.started()
+	}
 	g.history.Record(history.Event{Kind: history.KindGateway, Text: "started, version " + g.version})
 	return nil
 }

@@ -104,57 +104,47 @@ func (k *keeper) save(saves []history.BreakerSave) {
 	}
 }
 
-// restore gives every breaker the state that it had before the restart. What
-// cannot be restored is said in the log, and begins anew.
+// restore gives every breaker the state that it had before the restart, and what
+// operators have set. What cannot be restored is said in the log, and begins anew.
 func (k *keeper) restore(ctx context.Context) {
 	saves, err := k.history.Breakers(ctx)
 	if err != nil {
 		k.log.WarnContext(ctx, "the state before the restart is not known: all begin closed", "error", err)
-		return
 	}
-	for _, s := range saves {
-		d, ok := k.deps.Get(s.ID)
-		if !ok {
-			continue
-		}
-		b := d.Breaker
-		if s.Key != "" {
-			if d.Keys == nil {
-				continue
-			}
-			b = d.Keys.Get(s.Key)
-		}
-		s.Saved.Override = nil // the acts of operators are kept by themselves
-		if err := b.Restore(s.Saved); err != nil {
-			k.log.WarnContext(ctx, "the state before the restart is not known: it begins closed", "dependency", s.ID, "key", s.Key, "error", err)
-		}
-		if len(s.Latency) == 0 {
-			continue
-		}
-		if err := d.Latency.Restore(s.Latency); err != nil {
-			k.log.WarnContext(ctx, "what was learned about latencies before the restart is not known", "dependency", s.ID, "error", err)
-		}
-	}
-	k.restoreOverrides(ctx)
-}
-
-func (k *keeper) restoreOverrides(ctx context.Context) {
 	overrides, err := k.history.Overrides(ctx)
 	if err != nil {
 		k.log.ErrorContext(ctx, "what operators have set before the restart is not known", "error", err)
-		return
 	}
+	set := make(map[string]*recloser.Override)
 	for _, o := range overrides {
-		d, ok := k.deps.Get(o.Dependency)
-		if !ok {
-			continue
+		set[o.Dependency] = &recloser.Override{State: o.State, By: o.By, Why: o.Reason, Since: o.Since, Until: o.Until}
+	}
+	for _, s := range saves {
+		d, ok := k.deps.Get(s.ID)
+		switch {
+		case !ok:
+		case s.Key == "":
+			s.Saved.Override = set[s.ID] // the acts are what counts
+			delete(set, s.ID)
+			k.restoreOne(ctx, s.ID, "", d.Breaker, s.Saved)
+			if err := d.Latency.Restore(s.Latency); len(s.Latency) > 0 && err != nil {
+				k.log.WarnContext(ctx, "what was learned about latencies before the restart is not known", "dependency", s.ID, "error", err)
+			}
+		case d.Keys != nil:
+			k.restoreOne(ctx, s.ID, s.Key, d.Keys.Get(s.Key), s.Saved)
 		}
-		set := d.Breaker.Isolate
-		if o.State == recloser.HeldClosed {
-			set = d.Breaker.HoldClosed
+	}
+	for id, o := range set { // of breakers that were not saved yet
+		if d, ok := k.deps.Get(id); ok {
+			saved := d.Breaker.Save()
+			saved.Override = o
+			k.restoreOne(ctx, id, "", d.Breaker, saved)
 		}
-		if err := set(o.By, o.Reason, o.Until); err != nil {
-			k.log.InfoContext(ctx, "an override ended while the gateway was down", "dependency", o.Dependency, "by", o.By, "error", err)
-		}
+	}
+}
+
+func (k *keeper) restoreOne(ctx context.Context, id, key string, b *recloser.Breaker, s recloser.Saved) {
+	if err := b.Restore(s); err != nil {
+		k.log.WarnContext(ctx, "the state before the restart is not known: it begins closed", "dependency", id, "key", key, "error", err)
 	}
 }

@@ -4,15 +4,13 @@ import (
 	"time"
 
 	"github.com/recloser-go/recloser"
-	"github.com/recloser-go/recloser/gateway/internal/dependency"
 	"github.com/recloser-go/recloser/gateway/internal/probe"
 	"github.com/recloser-go/recloser/gateway/internal/suspect"
 )
 
-const (
-	tendEvery = 50 * time.Millisecond // how late a breaker may notice that something is due while no call tells it
-	justNow   = 2 * time.Second       // a trip is one of several at once
-)
+// tendEvery is how late a breaker may notice that something is due while no call
+// tells it.
+const tendEvery = 50 * time.Millisecond
 
 // tend has every breaker do what is due while nothing else happens (a call that
 // hangs is judged, an open time ends), and has the control loops look at how all
@@ -43,18 +41,20 @@ func (g *Gateway) look(now time.Time) {
 		s := d.Breaker.Stats()
 		d.Bulkhead.Observe(s.Window.Run, s.State == recloser.Closed && s.Window.Run == 0)
 		d.Latency.Tick(now, s)
-		seen[i] = seenOf(d, s, now)
+		d.Breaker.SetSuspect(d.Latency.Limit(s.SlowCall, now).Value)
+		seen[i] = suspect.See(now, s)
 		probed[i] = probe.Seen{Dependency: d, Stats: s}
 	}
 	g.uplink.Observe(now, seen)
 	g.probes.Tick(now, probed)
 }
 
-func seenOf(d *dependency.Dependency, s recloser.Stats, now time.Time) suspect.Seen {
-	return suspect.Seen{
-		ID:          d.ID,
-		Overdue:     s.Overdue > 0,
-		JustTripped: s.State == recloser.Open && now.Sub(s.Since) < justNow && s.Override == nil,
-		Active:      s.InFlight > 0,
+// liftLimit raises the suspect limit that a witness has proved wrong.
+func (g *Gateway) liftLimit(id, key string, t recloser.Transition) {
+	if t.Reason != recloser.ReasonWitness || key != "" {
+		return
+	}
+	if d, ok := g.deps.Get(id); ok {
+		d.Latency.Lift(t.Lifted)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -40,16 +41,16 @@ func New(o Options) (*Gateway, error) {
 		return nil, err
 	}
 	g := &Gateway{
-		load: o.Load, stamp: c.Stamp(), log: o.Log, version: o.Version,
+		load: o.Load, started: o.Started, stamp: c.Stamp(), log: o.Log, version: o.Version,
 		clock: clock, uplink: suspect.NewUplink(), process: bulkhead.New(c.Limits.InFlight, vtime.Real{}),
-		failed: make(chan error, 2), quit: make(chan struct{}),
+		certificates: make(map[string]*certs.Files), failed: make(chan error, 2), quit: make(chan struct{}),
 	}
 	g.config.Store(c)
-	callsTLS, err := g.secure(c.TLS)
+	callsTLS, err := g.secure("listen", c.TLS)
 	if err != nil {
 		return nil, stopped(clock, err)
 	}
-	adminTLS, err := g.secure(c.Admin.TLS)
+	adminTLS, err := g.secure("admin.listen", c.Admin.TLS)
 	if err != nil {
 		return nil, stopped(clock, err)
 	}
@@ -64,8 +65,9 @@ func New(o Options) (*Gateway, error) {
 	})
 	g.deps, err = dependency.Maker{
 		Clock:     clock,
+		Hold:      g.uplink.Hold,
 		MayTarget: func(a netip.Addr) bool { return g.config.Load().Admin.MayTarget(a) },
-		Listeners: []func(id, key string, t recloser.Transition){g.logTransition, g.recordTransition, g.keeper.listen, g.tellPeople},
+		Listeners: []func(id, key string, t recloser.Transition){g.logTransition, g.recordTransition, g.keeper.listen, g.tellPeople, g.liftLimit},
 	}.NewList(c.Dependencies)
 	if err != nil {
 		g.close()
@@ -96,15 +98,16 @@ func New(o Options) (*Gateway, error) {
 	return g, nil
 }
 
-// secure returns what a listener with these files needs; nil without.
-func (g *Gateway) secure(files *config.TLS) (*tls.Config, error) {
+// secure returns what the listener of that name needs; nil without files.
+func (g *Gateway) secure(name string, files *config.TLS) (*tls.Config, error) {
 	if files == nil {
 		return nil, nil
 	}
 	f, err := certs.Load(files.Cert, files.Key, certs.Options{Log: g.log})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
+	g.certificates[name] = f
 	return f.Config(), nil
 }
 
@@ -128,6 +131,7 @@ func (g *Gateway) newAdmin() http.Handler {
 		Limit:        g.process,
 		Auth:         auth.New(auth.Options{SignIn: c.Admin.SignIn, Authenticators: []auth.Authenticator{tokens}, Log: g.log}),
 		Tokens:       tokens,
+		Certificates: g.certificates,
 		Config:       g.config.Load,
 		Reload:       g.Reload,
 		Reloads:      g.reloads.seen,

@@ -141,6 +141,15 @@ func (x *exchange) stopWaiting() (inTime bool) {
 // release lets go of the context, once nothing more is read under it.
 func (x *exchange) release() {
 	if x.wait != nil && x.wait.cancel != nil {
+		x.wait.unfollow()
 		x.wait.cancel(nil)
 	}
+}
+
+// broken ends an exchange whose base transport panicked, or called
+// runtime.Goexit.
+func (x *exchange) broken() {
+	x.stopWaiting()
+	x.release()
+	x.permit.End(recloser.Failure)
 }

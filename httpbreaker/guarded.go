@@ -42,11 +42,19 @@ type GuardedTransport struct {
 	// leave to the rules of this package is not sent again, unless it is a Failure
 	// with a status that is.
 	Classify func(*http.Response) recloser.Outcome
+
+	// Detach sends each attempt on a goroutine of its own: see Transport.Detach. A
+	// request that runs on without its caller keeps its slot of the bulkhead.
+	Detach bool
+
+	// KeepOnTrip lets an attempt wait on for its response when the breaker trips: see
+	// Transport.KeepOnTrip.
+	KeepOnTrip bool
 }
 
 // RoundTrip implements http.RoundTripper.
 func (t *GuardedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	r := &guarded{plain: Transport{Base: t.Base, Classify: t.Classify}, req: req, ctx: req.Context(), cancel: func(error) {}}
+	r := &guarded{plain: Transport{Base: t.Base, Classify: t.Classify, Detach: t.Detach}, req: req, ctx: req.Context(), cancel: func(error) {}}
 	if t.Guard != nil {
 		r.guard = t.Guard(req)
 	}
@@ -63,6 +71,7 @@ func (t *GuardedTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 		return nil, err
 	}
 	r.call = call
+	r.plain.KeepOnTrip = t.KeepOnTrip
 	r.plain.Timeout = max(0, r.guard.Config().AttemptTimeout)
 	r.plain.tooLate = func() error { return r.timedOut(true) }
 	return r.run()

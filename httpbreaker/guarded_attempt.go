@@ -53,6 +53,7 @@ func (a *attempt) commit(body bool) {
 		a.unwatch = context.AfterFunc(a.req.Context(), func() { _ = a.x.fail(a.req.Context().Err()) })
 	}
 	switch {
+	case !body && !a.ended: // its caller was let go, and it still runs: see Detach
 	case !body:
 		a.report()
 	case !a.ended:
@@ -77,6 +78,8 @@ func (a *attempt) report() {
 
 // worthRetrying reports whether another attempt might end better.
 func (a *attempt) worthRetrying(resp *http.Response) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	if a.err == nil || resp == nil {
 		return a.err != nil
 	}

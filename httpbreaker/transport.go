@@ -49,6 +49,15 @@ type Transport struct {
 	// trips, even if recloser.Config.CancelOnTrip is set.
 	KeepOnTrip bool
 
+	// Detach sends each request on a goroutine of its own, if its breaker has
+	// recloser.Config.CancelOnTrip. Then a caller whom a trip releases goes at once,
+	// and his request may run on without him as a witness, if it has no body or the
+	// body is sent: see recloser.Permit.Witness. It gets a copy of the request, whose
+	// context has the values of the caller's, but does not end with it then. Nobody
+	// sees the answer of a witness; its body is closed. For requests that
+	// come with a permit, see Send.
+	Detach bool
+
 	tooLate func() error // what is wrong after Timeout; nil: a *timeoutError
 
 	once    sync.Once
@@ -126,12 +135,16 @@ func defaultSet() *recloser.Set {
 // Send sends a request for which the caller has a permit already, and ends the
 // permit by the same rules as RoundTrip. The caller may still ask it whether it
 // is a trial, but must not end it while Send runs or before the response body
-// has ended.
+// has ended; with Detach he must not end it at all if the error is a release
+// (recloser.ReasonReleased), as the request may still run.
 func (t *Transport) Send(req *http.Request, permit *recloser.Permit) (*http.Response, error) {
 	return t.send(&exchange{permit: permit, req: req}, permit)
 }
 
 func (t *Transport) send(x *exchange, permit *recloser.Permit) (*http.Response, error) {
+	if t.detaches(permit) {
+		return t.sendDetached(x, permit)
+	}
 	out := x.req
 	if t.watches(x.req, permit) {
 		x.wait, out = t.startWait(x.req, permit)
@@ -139,9 +152,7 @@ func (t *Transport) send(x *exchange, permit *recloser.Permit) (*http.Response, 
 	returned := false
 	defer func() {
 		if !returned { // a panic, or runtime.Goexit
-			x.stopWaiting()
-			x.release()
-			x.permit.End(recloser.Failure)
+			x.broken()
 		}
 	}()
 	resp, err := t.base().RoundTrip(out)

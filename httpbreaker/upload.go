@@ -63,6 +63,7 @@ func (w *wait) read(err error) {
 	if err != nil && !safely.Is(err, io.EOF) {
 		w.bodyErr = err
 	}
+	w.sent = w.sent || err != nil
 	if w.over {
 		return
 	}

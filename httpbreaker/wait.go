@@ -2,6 +2,7 @@ package httpbreaker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"sync"
@@ -21,14 +22,20 @@ type wait struct {
 	timer   *time.Timer // nil: no timeout
 	stop    func() bool // ends the watch for a trip; nil: there is none
 
+	follow func() bool // of a detached request: ends what ends it with its caller
+	expire *time.Timer // of a witness: when it is slow; nil: it is none
+
 	mu      sync.Mutex // for the permit too, as long as over is not set
 	over    bool       // the headers came, or it was cut short
 	sending bool       // the request's body is being sent
+	sent    bool       // it is, or there is none
 	bodyErr error      // why the request's body could not be read
 }
 
 // timeoutError is a net.Error, so that callers can treat it as any time-out.
 type timeoutError struct{ after time.Duration }
+
+var errSlowWitness = errors.New("httpbreaker: no answer, though it was waited for without the caller")
 
 func (e *timeoutError) Error() string {
 	return fmt.Sprintf("httpbreaker: no answer within %s", e.after)
@@ -46,8 +53,11 @@ func (t *Transport) late() error {
 // startWait begins the wait and returns it with the request to send:
 // RoundTrippers must not change the one they are given.
 func (t *Transport) startWait(req *http.Request, permit *recloser.Permit) (*wait, *http.Request) {
-	w := &wait{permit: permit, ctx: req.Context()}
-	releases := t.releases(permit)
+	w := &wait{permit: permit, ctx: req.Context(), sent: !hasBody(req)}
+	releases, detaches := t.releases(permit), t.detaches(permit)
+	if detaches {
+		w.ctx = context.WithoutCancel(w.ctx)
+	}
 	if t.Timeout > 0 || releases {
 		w.ctx, w.cancel = context.WithCancelCause(w.ctx)
 	}
@@ -55,13 +65,23 @@ func (t *Transport) startWait(req *http.Request, permit *recloser.Permit) (*wait
 		w.timeout = t.Timeout
 		w.timer = time.AfterFunc(w.timeout, func() { w.cutShort(&Cut{Err: t.late()}) })
 	}
-	if releases {
+	if releases && !detaches {
 		released := permit.Released()
 		w.stop = context.AfterFunc(released, func() {
 			w.cutShort(&Cut{Outcome: recloser.Ignored, Err: context.Cause(released)})
 		})
 	}
-	out := req.WithContext(w.ctx)
+	var out *http.Request
+	if detaches {
+		ctx := &detachedContext{Context: w.ctx, caller: req.Context()}
+		w.follow = context.AfterFunc(ctx.caller, func() {
+			ctx.followed.Store(true)
+			w.cancel(context.Cause(ctx.caller))
+		})
+		out = req.Clone(ctx) // the caller may go and use his own again
+	} else {
+		out = req.WithContext(w.ctx)
+	}
 	if hasBody(req) {
 		w.watchUpload(out)
 	}
@@ -79,6 +99,16 @@ func (t *Transport) releases(permit *recloser.Permit) bool {
 }
 
 func hasBody(req *http.Request) bool { return req.Body != nil && req.Body != http.NoBody }
+
+func (w *wait) sentWholly() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.sent
+}
+
+// unfollow has a detached request go on when its caller's context is done; false
+// if that is so already.
+func (w *wait) unfollow() bool { return w.follow == nil || w.follow() }
 
 func (w *wait) cutShort(why *Cut) {
 	if w.end() {
@@ -104,6 +134,9 @@ func (w *wait) stopWatching() (inTime bool) {
 	}
 	if w.stop != nil {
 		w.stop()
+	}
+	if w.expire != nil {
+		w.expire.Stop()
 	}
 	if !inTime {
 		<-w.ctx.Done()

@@ -80,7 +80,7 @@ var verdicts = []string{"ok", "fail", "ignore", "panic", "goexit", "cancel", "ha
 // acts are the words that a line can begin with, after its time.
 var acts = []string{
 	"call", "end", "answer", "cancel", "withdraw", "check", "isolate", "hold", "release", "reset", "trip", "try", "update", "wall", "stall", "mark",
-	"every", "expect",
+	"suspect", "suspicion", "every", "expect",
 }
 
 // act reads what happens.
@@ -105,7 +105,14 @@ func (p *parser) act(depth int) act {
 		return instant(func(r *run) { r.tell(name, t.text) })
 	case "check":
 		return instant(func(r *run) { r.breaker.Check() })
-	case "isolate", "hold":
+	case "hold":
+		if p.take("trials") {
+			p.want("for")
+			d := p.duration()
+			return instant(func(r *run) { r.breaker.HoldTrials(d) })
+		}
+		return p.override(t.text)
+	case "isolate":
 		return p.override(t.text)
 	case "release":
 		return instant(func(r *run) { r.breaker.Release(operator, reason) })
@@ -114,7 +121,9 @@ func (p *parser) act(depth int) act {
 	case "try":
 		return instant(func(r *run) { r.breaker.TryNow(operator, reason) })
 	case "trip":
-		p.want("for")
+		if !p.take("for") {
+			return instant(func(r *run) { r.breaker.TripNow(operator, reason) })
+		}
 		d := p.duration()
 		return instant(func(r *run) { r.must(r.breaker.TripFor(d, operator, reason)) })
 	case "update":
@@ -128,6 +137,15 @@ func (p *parser) act(depth int) act {
 			p.fault(t, "a stall cannot be repeated", "write a line for each")
 		}
 		return instant(func(r *run) { r.stall(d) })
+	case "suspect":
+		d := time.Duration(recloser.Off)
+		if !p.take("off") {
+			d = p.duration()
+		}
+		return instant(func(r *run) { r.breaker.SetSuspect(d) })
+	case "suspicion":
+		held := p.oneOf("what becomes of it", "held", "free") == "held"
+		return instant(func(r *run) { r.held = held })
 	case "mark":
 		return instant(func(r *run) { r.mark() })
 	}

@@ -149,6 +149,7 @@ func (c cond) note(good bool, was string, found *[]Mismatch) {
 // has tripped before.
 var trips = []recloser.Reason{
 	recloser.ReasonRate, recloser.ReasonRun, recloser.ReasonToldToWait, recloser.ReasonTrialFailed, recloser.ReasonTripped,
+	recloser.ReasonSuspected, recloser.ReasonUs, recloser.ReasonProbe,
 }
 
 // counters are what can be counted, with how to read each.
@@ -169,6 +170,7 @@ var counters = map[string]func(*run) float64{
 	"late":      func(r *run) float64 { return float64(r.stats().Late - r.marked.stats.Late) },
 	"in_flight": func(r *run) float64 { return float64(r.stats().InFlight) },
 	"overdue":   func(r *run) float64 { return float64(r.stats().Overdue) },
+	"suspects":  func(r *run) float64 { return float64(r.stats().Suspects) },
 	"trials":    func(r *run) float64 { return float64(r.stats().Trials) },
 	"step":      func(r *run) float64 { return float64(r.stats().Step) },
 	"ramp":      func(r *run) float64 { return float64(r.stats().RampLimit) },
@@ -300,6 +302,7 @@ var countKeys = map[string]unit{"good": numbers, "failed": numbers, "slow": numb
 var eventKeys = map[string]unit{
 	"good": numbers, "failed": numbers, "slow": numbers, "run": numbers, "judged": numbers, "bad": ratios,
 	"reason": words, "from": words, "automatic": words, "step": numbers, "number": numbers, "open_for": durations,
+	"suspects": numbers, "lifted": durations,
 }
 
 // pairs reads KEY OP VALUE as often as it comes.

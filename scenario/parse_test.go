@@ -48,7 +48,7 @@ func TestFaults(t *testing.T) {
 		{"0s expect automatic opne", `1:21: "opne" is not a state; did you mean "open"?`},
 		{"0s expect not open", "1:11: there is no negation; expect what must be instead"},
 		{"0s expect reach 5", `1:11: "reach" is not something that can be expected; did you mean "reached"?`},
-		{"0s expect xyz", `1:11: "xyz" is not something that can be expected; known are attempts, automatic, bad, calls, closed, event, events, explain, failed, good, got, half-open, held-closed, ignored, in_flight, isolated, late, most, open, overdue, passes, ramp, reached, refused, retry, running, slow, step, succeeded, trial, trials, trips, window`},
+		{"0s expect xyz", `1:11: "xyz" is not something that can be expected; known are attempts, automatic, bad, calls, closed, event, events, explain, failed, good, got, half-open, held-closed, ignored, in_flight, isolated, late, most, open, overdue, passes, ramp, reached, refused, retry, running, slow, step, succeeded, suspects, trial, trials, trips, window`},
 		{"0s expect refused opn", `1:19: "opn" is not a reason to refuse; did you mean "open"?`},
 		{"0s expect reached <= many", `1:22: "many" is not a number`},
 		{"0s expect trips", "1:16: here the line lacks a number"},

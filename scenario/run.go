@@ -73,6 +73,7 @@ type run struct {
 	breaker     *recloser.Breaker
 	retries     bool
 	mayWait     bool // for room in the bulkhead
+	held        bool // suspicions are
 	random      *rand.Rand
 
 	events  chan recloser.Transition
@@ -148,7 +149,7 @@ func (r *run) build() (err error) {
 		}
 	})
 	c := &r.guardConfig
-	c.Breaker.Clock = r.clock
+	c.Breaker.Clock, c.Breaker.HoldSuspicion = r.clock, func() bool { return r.held }
 	c.Breaker.Classify = func(err error) recloser.Outcome {
 		if errors.Is(err, errIgnored) {
 			return recloser.Ignored
@@ -160,6 +161,7 @@ func (r *run) build() (err error) {
 		return err
 	}
 	r.breaker = r.guard.Breaker()
+	r.breaker.SetSuspect(r.suspect)
 	r.breaker.Subscribe(func(t recloser.Transition) { r.events <- t })
 	r.marked.stats = r.stats()
 	d := c.WithDefaults()

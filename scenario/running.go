@@ -19,6 +19,7 @@ type running struct {
 	cancel  context.CancelFunc
 	reached bool
 	over    bool
+	unseen  bool   // it runs on as a witness
 	result  string // "": it runs
 
 	now      outcome // of the attempt that runs
@@ -101,7 +102,7 @@ func (c *running) next() outcome {
 // after has something happen if the call runs until then.
 func (c *running) after(d time.Duration, f func(*running)) {
 	stop := c.r.virtual.AfterFunc(d, func() {
-		if !c.over {
+		if !c.over || c.unseen {
 			f(c)
 		}
 	})
@@ -137,11 +138,23 @@ func (c *running) begin(refusal error) {
 	if released := c.permit.Released().Done(); released != nil {
 		c.unwatch = c.r.virtual.WhenClosed(released, func() {
 			if !c.waiting { // else the guard sees it
-				c.report(context.Cause(c.permit.Released()))
+				c.release(context.Cause(c.permit.Released()))
 			}
 		})
 	}
 	c.attempt()
+}
+
+// release lets the caller go. A witness runs on without him, for as long as it is not
+// slow.
+func (c *running) release(why error) {
+	if !c.permit.Witness() {
+		c.report(why)
+		return
+	}
+	c.unseen = true
+	c.r.virtual.AfterFunc(c.permit.SlowIn(), func() { c.guarded.End(recloser.Ignored) })
+	c.finish(resultOf(why, true))
 }
 
 // reach notes that the call has got to the dependency.
@@ -271,13 +284,16 @@ func (c *running) report(err error) {
 
 // giveUp is the caller's.
 func (c *running) giveUp() {
+	if c.unseen {
+		return // he has gone
+	}
 	c.cancel()
 	c.givenUp()
 }
 
 // givenUp ends a call whose context is done. Who waits sees that by himself.
 func (c *running) givenUp() {
-	if c.inside == nil && c.reached && !c.waiting {
+	if c.inside == nil && c.reached && !c.waiting && !c.unseen {
 		c.report(c.ctx.Err())
 	}
 }
@@ -291,10 +307,12 @@ func (c *running) finish(result string) {
 	}
 	c.over, c.result = true, result
 	c.unwatch()
-	for _, stop := range c.timers {
-		stop()
+	if !c.unseen {
+		for _, stop := range c.timers {
+			stop()
+		}
+		c.timers = nil
 	}
-	c.timers = nil
 	c.cancel()
 	l := &c.r.load
 	if c.reached {

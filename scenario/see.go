@@ -157,6 +157,10 @@ func (e event) compare(t heard, found *[]Mismatch) {
 			k.check(float64(t.Step), 0, strconv.Itoa(t.Step), found)
 		case "number":
 			k.check(float64(t.Seq), 0, strconv.FormatUint(t.Seq, 10), found)
+		case "suspects":
+			k.check(float64(t.Suspects), 0, strconv.Itoa(t.Suspects), found)
+		case "lifted":
+			k.check(float64(t.Lifted), 0, defaults.Short(t.Lifted), found)
 		case "open_for":
 			k.check(float64(t.OpenFor), 0, defaults.Short(t.OpenFor), found)
 		default:

@@ -18,6 +18,8 @@ type settings struct {
 	guard guard.Config
 	exact bool // the clock
 	seed  int
+
+	suspect time.Duration // limit; 0: none
 }
 
 // setting ties a key to a field.
@@ -34,6 +36,7 @@ func settingsOf(s *settings) []setting {
 	own := []setting{
 		{"clock", "", clock{&s.exact}, false},
 		{"seed", "", &s.seed, false},
+		{"suspect", "", &s.suspect, true},
 	}
 	return slices.Concat(own, breakerSettings(&s.guard.Breaker), guardSettings(&s.guard))
 }

@@ -33,8 +33,8 @@ var layers = [][]string{
 	// What only tests and measurements are made of: nothing above may import it.
 	{"internal/eventually", "internal/model"},
 	{"gateway/gatewaytest"},
-	{"internal/layers", "internal/cases", "prooftest", "bench"},
-	{"bench/cmd/ratios"},
+	{"internal/layers", "internal/cases", "prooftest", "bench", "bench/gateway/town", "bench/gateway/entrant"},
+	{"bench/cmd/ratios", "bench/gateway/cmd/*"},
 }
 
 // layerOf returns the number of a folder's layer, and false if it has none.

@@ -208,6 +208,8 @@ func (p *Pair) operate(o Op) error {
 		p.m.reset(p.now)
 	case TripFor:
 		got, want = p.b.TripFor(d, "ann", "why") == nil, p.m.tripFor(p.now, d)
+	case TripNow:
+		got, want = p.b.TripNow("ann", "why"), p.m.tripNow(p.now)
 	case TryNow:
 		got, want = p.b.TryNow("ann", "why"), p.m.tryNow(p.now)
 	default:
@@ -226,14 +228,29 @@ func (p *Pair) update(cfg recloser.Config) error {
 	if p.b.Update(wrong) == nil {
 		return errors.New("settings that are wrong were put in force")
 	}
+	cfg.HoldSuspicion = p.cfg.HoldSuspicion
 	if err := p.b.Update(cfg); err != nil {
 		return err
 	}
 	cfg.Name, cfg.Clock = p.cfg.Name, p.clock
 	p.cfg = cfg
 	p.m.update(p.now, cfg)
-	if got, want := p.b.Config(), cfg.WithDefaults(); !reflect.DeepEqual(got, want) {
+	got, want := p.b.Config(), cfg.WithDefaults()
+	got.HoldSuspicion, want.HoldSuspicion = nil, nil // functions cannot be compared
+	if !reflect.DeepEqual(got, want) {
 		return fmt.Errorf("in force %+v, want %+v", got, want)
+	}
+	return nil
+}
+
+// witness asks a call whether it runs on as one.
+func (p *Pair) witness(o Op) error {
+	if len(p.calls) == 0 {
+		return nil
+	}
+	c := p.calls[o.N%len(p.calls)]
+	if got, want := c.permit.Witness(), p.m.callWitness(c.model, p.now); got != want {
+		return fmt.Errorf("a witness: %t, model: %t", got, want)
 	}
 	return nil
 }

@@ -16,7 +16,9 @@ type view struct {
 	Step                                 int
 	Window                               recloser.Counts
 	RampLimit, Trials                    int
-	InFlight, Overdue                    int
+	InFlight, Overdue, Suspects          int
+	Suspect                              time.Duration
+	LastGood                             moment
 	Success, Failed, Slow, Ignored, Late uint64
 	Refused                              refusals
 	Seq                                  uint64
@@ -52,12 +54,12 @@ func refusalsOf(n map[recloser.Reason]uint64) (all refusals) {
 // compare looks at both, and at what must hold of the engine alone.
 func (p *Pair) compare() error {
 	if got, want := p.b.State(), p.view().State; got != want {
-		return fmt.Errorf("state %s, model %s", got, want)
+		return fmt.Errorf("state %s, model %s; %s", got, want, p.b.Explain())
 	}
 	want, s := p.view(), p.b.Stats()
 	got := view{
 		State: s.State, Automatic: s.Automatic, Since: dayTime(s.Since), Until: dayTime(s.Until),
-		OpenFor: s.OpenFor, Step: s.Step, Window: s.Window, RampLimit: s.RampLimit, Trials: s.Trials, InFlight: s.InFlight, Overdue: s.Overdue,
+		OpenFor: s.OpenFor, Step: s.Step, Window: s.Window, RampLimit: s.RampLimit, Trials: s.Trials, InFlight: s.InFlight, Overdue: s.Overdue, Suspects: s.Suspects, Suspect: s.Suspect, LastGood: dayTime(s.LastGood),
 		Success: s.Success, Failed: s.Failed, Slow: s.Slow, Ignored: s.Ignored, Late: s.Late, Refused: refusalsOf(s.Refused), Seq: s.Seq,
 	}
 	if s.Override != nil {
@@ -90,11 +92,14 @@ func (p *Pair) view() view {
 	day := func(at int64) moment { return dayTime(timeOf(at, p.now, p.clock.Now())) }
 	v := view{
 		State: m.state, Automatic: m.state, Since: day(m.since), Until: day(m.until), OpenFor: time.Duration(m.openFor), Step: m.step,
-		Window: m.counts(p.now), Trials: m.count(m.leased), InFlight: len(m.calls), Overdue: m.count(m.overdue),
+		Window: m.counts(p.now), Trials: m.count(m.leased), InFlight: len(m.calls), Overdue: m.count(m.overdue), Suspects: m.suspectCalls(p.now), Suspect: time.Duration(m.suspectAfter()),
 		Success: m.success, Failed: m.failed, Slow: m.slow, Ignored: m.ignored, Late: m.late, Refused: refusalsOf(m.refused), Seq: m.seq,
 	}
 	if m.calm(p.now) {
 		v.Step = 0
+	}
+	if m.lastGoodCall >= 0 {
+		v.LastGood = day(m.lastGoodCall)
 	}
 	if m.ramp != nil {
 		v.RampLimit = m.ramp.limit

@@ -1,15 +1,15 @@
 // Package model holds a breaker done the naive way, and a Pair that drives it
 // beside a real one and says where they differ: for tests only. It keeps whole
 // lists of calls and walks them for every question. From the engine it takes only
-// what that documents as its exactness: running calls become overdue by slices of
-// a power of two from a sixteenth to an eighth of SlowCall, the window is made of
+// what that documents as its exactness: running calls become suspect or overdue by
+// slices of a power of two, from a sixteenth to an eighth of the limit for which they
+// were made, and used as long as it is from six to thirty of them; the window is made of
 // eleven slices, and a call that the slow rule does not judge counts as on the way
 // for two seconds.
 package model
 
 import (
 	"math"
-	"math/bits"
 	"time"
 
 	"github.com/recloser-go/recloser"
@@ -46,14 +46,13 @@ type model struct {
 
 	slices             []slice // of the closed period
 	lookAt             int64
-	run                []int64 // admissions of the bad calls in a row
-	runAt              int64
-	badBefore, before  int
+	run                row
 	goodStart, goodEnd int64 // of the latest good calls
 	good               int
 	lastOverdue, asked int64
 	limits             int // how many limits of calls there were
 	ramp               *ramp
+	suspicion
 
 	shown                                recloser.State
 	seq                                  uint64
@@ -78,11 +77,22 @@ type call struct {
 	period                    int
 	start, clock              int64 // admitted; when the slow clock started
 	limit                     int64 // SlowCall then; 0: off
-	limits                    int   // which one that was
+	limits                    int   // which ring that was
+	width                     int64 // of its slices
+	let                       *let  // how a trip lets go of its caller; nil: not at all
 	answered, deadline        int64
 	trial, slowClock, free    bool // free: let through though the rules said no
 	sending, bad, left, ended bool // bad: it was while it ran; left: not on the way any more
-	canRelease, released      bool
+	released, witness         bool
+	suspect                   bool // left past the suspect limit, and nothing is decided yet
+	since                     int  // number of the suspect
+}
+
+// row is a run of bad calls.
+type row struct {
+	admitted []int64
+	at       int64 // when the last one was judged
+	bad, of  int   // the window before
 }
 
 type slice struct {
@@ -96,7 +106,7 @@ type verdict struct {
 }
 
 func newModel(cfg recloser.Config, now int64) *model {
-	m := &model{Config: cfg.WithDefaults(), refused: map[recloser.Reason]uint64{}}
+	m := &model{Config: cfg.WithDefaults(), refused: map[recloser.Reason]uint64{}, suspicion: suspicion{lastGoodCall: -1}}
 	m.close(now, recloser.Transition{})
 	m.events, m.seq = nil, 0
 	return m
@@ -105,24 +115,26 @@ func newModel(cfg recloser.Config, now int64) *model {
 // slowCall returns the limit in force; 0: off.
 func (m *model) slowCall() int64 { return max(int64(m.SlowCall), 0) }
 
-// horizon is how long after the end of its slice the call is on the way at most.
-func (c *call) horizon() int64 {
-	if c.limit == 0 {
+// horizon is how long after the end of its slice a call with that SlowCall is on
+// the way at most.
+func (m *model) horizon(limit int64) int64 {
+	if limit == 0 {
 		return int64(2 * time.Second)
 	}
-	return c.limit
+	if s := m.suspectAfter(); s > 0 {
+		return min(limit, s)
+	}
+	return limit
 }
 
-// slice returns how long the slice of running calls is that the call is in.
-func (c *call) slice() int64 {
-	return 1 << (bits.Len64(uint64(c.horizon()/8)) - 1)
-}
+// began returns when the slice of running calls began that the call is in.
+func (c *call) began() int64 { return c.clock / c.width * c.width }
 
-// began returns when that slice began.
-func (c *call) began() int64 { return c.clock / c.slice() * c.slice() }
+// sliceEnd returns when that slice ends.
+func (c *call) sliceEnd() int64 { return c.began() + c.width }
 
-// leaves returns when the call is out of time, if it is not answered.
-func (c *call) leaves() int64 { return c.began() + c.slice() + c.horizon() }
+// leaves returns when the call is off the way, if it is not answered.
+func (m *model) leaves(c *call) int64 { return c.sliceEnd() + m.horizon(c.limit) }
 
 func (m *model) count(is func(*call) bool) (n int) {
 	for _, c := range m.calls {
@@ -167,6 +179,7 @@ func (m *model) next() (at int64, do func(at int64)) {
 			m.event(at, m.state, recloser.Transition{Reason: recloser.ReasonExpired})
 		})
 	}
+	sooner(m.nextRelease(), func(int64) {})
 	switch m.state {
 	case recloser.Open:
 		sooner(m.until, func(at int64) { m.halfOpen(at, recloser.ReasonTime) })
@@ -180,7 +193,10 @@ func (m *model) next() (at int64, do func(at int64)) {
 		}
 	}
 	if c := m.firstOut(); c != nil {
-		sooner(c.leaves(), func(at int64) { m.outOfTime(c, at) })
+		sooner(m.leaves(c), func(at int64) { m.outOfTime(c, at) })
+	}
+	if c := m.firstOverdue(); c != nil {
+		sooner(c.sliceEnd()+c.limit, func(at int64) { m.condemn(c, at) })
 	}
 	sooner(m.nextVerdict(), m.ask)
 	if m.ramp != nil {
@@ -191,11 +207,15 @@ func (m *model) next() (at int64, do func(at int64)) {
 
 // settle lets happen what is due.
 func (m *model) settle(now int64) {
+	before := m.seen
+	m.seen = max(m.seen, now)
 	for {
 		at, do := m.next()
 		if at > now {
 			break
 		}
+		at = max(at, before)
+		m.letGo(at)
 		do(at)
 	}
 	if m.state != recloser.Closed || now < m.lookAt {
@@ -228,32 +248,12 @@ func (m *model) window(at int64) (all []verdict) {
 	return all
 }
 
-// badAdmitted returns when the bad calls of the window were admitted.
-func (m *model) badAdmitted(at int64) (admitted []int64) {
-	for _, v := range m.window(at) {
-		if v.failed || v.slow {
-			admitted = append(admitted, v.admitted)
-		}
-	}
-	return admitted
-}
-
 func (m *model) counts(at int64) (c recloser.Counts) {
 	if m.state != recloser.Closed {
 		return recloser.Counts{Good: uint64(m.goodTrials)}
 	}
-	for _, v := range m.window(at) {
-		switch {
-		case v.failed:
-			c.Failed++
-		case v.slow:
-			c.Slow++
-		case !v.gaveUp:
-			c.Good++
-		}
-	}
-	c.Run = len(m.run)
-	return c
+	e := m.evidence(at, 0)
+	return e.counts()
 }
 
 func (m *model) book(v verdict) {

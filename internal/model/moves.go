@@ -9,20 +9,16 @@ import (
 
 // enter starts a stay in a state.
 func (m *model) enter(s recloser.State, at, until int64, t recloser.Transition) {
-	if m.calm(at) && t.Reason != recloser.ReasonRate && t.Reason != recloser.ReasonRun { // these have looked at the step
+	if m.calm(at) && !hasStep(t.Reason) {
 		m.step, m.tripped = 0, false
 	}
 	if m.state == recloser.Closed && m.longest > 0 {
 		m.lastLongest = m.longest
 	}
-	if s == recloser.Open && m.held == nil && !m.Shadow {
-		for _, c := range m.calls {
-			c.released = c.released || c.canRelease && c.period == m.period
-		}
-	}
+	m.hear(s, at, t.Reason)
 	m.period++
 	m.state, m.since, m.until, m.ramp = s, at, until, nil
-	m.goodTrials, m.throttled, m.run = 0, 0, nil
+	m.goodTrials, m.throttled, m.run = 0, 0, row{}
 	switch s {
 	case recloser.Open:
 		if t.Reason != recloser.ReasonRestored {
@@ -62,11 +58,17 @@ func (m *model) close(at int64, t recloser.Transition) {
 	m.enter(recloser.Closed, at, never, t)
 	m.slices, m.lookAt = []slice{{start: at}}, at+int64(m.Window)/10
 	m.goodStart, m.goodEnd, m.longest, m.good, m.asked, m.lastOverdue = -1, -1, 0, 0, 0, 0
+	m.suspicionHeld, m.askAt, m.whole, m.ringLimit = false, 0, nil, -1
+	m.fit(at)
 }
 
 func (m *model) halfOpen(at int64, reason recloser.Reason) {
-	m.early, m.slowestTrial = reason == recloser.ReasonEarly, 0
-	m.enter(recloser.HalfOpen, at, never, recloser.Transition{Reason: reason})
+	m.startTrials(at, recloser.Transition{Reason: reason})
+}
+
+func (m *model) startTrials(at int64, t recloser.Transition) {
+	m.early, m.slowestTrial = t.Reason == recloser.ReasonEarly || t.Reason == recloser.ReasonWitness, 0
+	m.enter(recloser.HalfOpen, at, never, t)
 }
 
 // trip opens for as long as the step says.
@@ -84,8 +86,7 @@ func (m *model) trip(at int64, step int, t recloser.Transition) {
 // allow returns the call that is let in, or why it is not.
 func (m *model) allow(now int64) (*call, recloser.Reason) {
 	m.settle(now)
-	c := &call{period: m.period, start: now, clock: now, limit: m.slowCall(), limits: m.limits}
-	c.canRelease = m.CancelOnTrip && (m.state == recloser.Closed || m.state == recloser.HalfOpen)
+	c := &call{period: m.period, start: now, clock: now, limit: m.slowCall(), limits: m.limits, width: m.width}
 	refused := false
 	switch m.state {
 	case recloser.Open, recloser.Isolated:
@@ -108,7 +109,9 @@ func (m *model) allow(now int64) (*call, recloser.Reason) {
 		return nil, m.refusal
 	}
 	if refused {
-		c.free, c.trial, c.canRelease = true, false, false
+		c.free, c.trial = true, false
+	} else {
+		c.let = m.letOf(now)
 	}
 	m.calls = append(m.calls, c)
 	m.admitted++
@@ -139,8 +142,8 @@ func (m *model) answer(c *call, now int64) {
 	if c.answered != 0 {
 		return
 	}
-	onTheWay := m.onTheWay(c)
-	c.answered = now
+	onTheWay := m.onTheWay(c) || m.isSuspect(c)
+	c.answered, c.suspect = now, false
 	switch {
 	case m.leased(c):
 		c.slowClock, c.deadline = false, max(c.start+m.lease(), now)
@@ -160,8 +163,8 @@ func (m *model) sending(c *call, now int64) {
 	if c.answered != 0 || c.sending || c.limit > 0 && now-c.clock >= c.limit { // it is slow already
 		return
 	}
-	onTheWay := m.onTheWay(c)
-	c.sending = true
+	onTheWay := m.onTheWay(c) || m.isSuspect(c)
+	c.sending, c.suspect = true, false
 	if m.leased(c) {
 		m.startClock(c, now)
 	}
@@ -177,7 +180,7 @@ func (m *model) sent(c *call, now int64) {
 		return
 	}
 	c.sending, c.clock, c.left = false, now, false
-	c.limit, c.limits = m.slowCall(), m.limits
+	c.limit, c.limits, c.width = m.slowCall(), m.limits, m.width
 	if m.leased(c) {
 		m.startClock(c, now)
 	}
@@ -225,8 +228,11 @@ func (m *model) end(c *call, now int64, e ending) {
 	case c.free:
 	case !mine:
 		m.late++
-		if c.released && c.answered == 0 && e.outcome != recloser.Success {
+		if c.witness || c.released && c.answered == 0 && e.outcome != recloser.Success {
 			m.refused[recloser.ReasonReleased]++
+		}
+		if e.outcome == recloser.Success && !slow {
+			m.testify(c, now, took)
 		}
 	case m.toldToWait(now, e):
 	case c.trial:
@@ -250,9 +256,9 @@ func (m *model) end(c *call, now int64, e ending) {
 
 func (m *model) goodCall(c *call, now, took int64) {
 	m.goodStart, m.goodEnd = max(m.goodStart, c.start), max(m.goodEnd, now)
-	m.longest = max(m.longest, took)
+	m.longest, m.lastGoodCall = max(m.longest, took), now
 	m.good++
-	m.run, m.throttled = nil, 0
+	m.run, m.throttled = row{}, 0
 	m.book(verdict{})
 	if m.ramp != nil && m.ramp.good(now, took, m.Trials) {
 		m.ramp = nil
@@ -305,6 +311,7 @@ func (m *model) leaseOver(c *call, at int64) {
 func (m *model) goodTrial(at, took int64) {
 	m.goodTrials++
 	m.lastGood, m.leases, m.throttled = at, 0, 0
+	m.lastGoodCall = at
 	m.slowestTrial, m.lastLongest = max(m.slowestTrial, took), max(m.lastLongest, took)
 	if m.goodTrials < m.Trials {
 		return

@@ -46,17 +46,22 @@ const (
 	TryNow
 	Update
 	Save
-	Restore // what was saved last, in place
-	Restart // the breaker is made anew from what is saved now; that takes D, or the clock goes back by D if Flag
-	SetWall // the clock is set forward by D, or back if Flag
-	Crowd   // processors get into each other's way
-	Kinds   // how many there are
+	Restore       // what was saved last, in place
+	Restart       // the breaker is made anew from what is saved now; that takes D, or the clock goes back by D if Flag
+	SetWall       // the clock is set forward by D, or back if Flag
+	Suspect       // the suspect limit is set to D, or to none if Flag
+	HoldSuspicion // says Flag from now on
+	TripNow
+	HoldTrials // for D
+	Witness    // a call is asked whether it is one
+	Crowd      // processors get into each other's way
+	Kinds      // how many there are
 )
 
 var names = [Kinds]string{
 	"Allow", "Do", "Good", "Fail", "Ignore", "Cancelled", "Deadline", "Wait", "Unmade", "Answered", "Sending", "Sent", "Twice",
 	"Advance", "Due", "Check", "Isolate", "Hold", "Release", "Reset", "TripFor", "TryNow", "Update", "Save", "Restore", "Restart",
-	"SetWall", "Crowd",
+	"SetWall", "Suspect", "HoldSuspicion", "TripNow", "HoldTrials", "Witness", "Crowd",
 }
 
 func (k Kind) String() string { return names[k] }

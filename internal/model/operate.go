@@ -56,6 +56,28 @@ func (m *model) tripFor(now int64, d time.Duration) bool {
 	return true
 }
 
+// tripNow trips as a rule would.
+func (m *model) tripNow(now int64) bool {
+	m.settle(now)
+	if m.state != recloser.Closed {
+		return false
+	}
+	m.tripClosed(now, recloser.Transition{Reason: recloser.ReasonProbe, Counts: m.counts(now)})
+	return true
+}
+
+// holdTrials has an open time last on.
+func (m *model) holdTrials(now int64, d time.Duration) bool {
+	m.settle(now)
+	if m.state != recloser.Open {
+		return false
+	}
+	if until := now + int64(min(d, 24*time.Hour)); until > m.until {
+		m.until, m.openFor = until, until-m.since
+	}
+	return true
+}
+
 func (m *model) tryNow(now int64) bool {
 	m.settle(now)
 	if m.state != recloser.Open {
@@ -68,10 +90,9 @@ func (m *model) tryNow(now int64) bool {
 // update puts other settings in force. The rules are asked with the next end.
 func (m *model) update(now int64, cfg recloser.Config) {
 	m.settle(now)
-	slowCall, cancel := m.slowCall(), m.CancelOnTrip
 	m.Config = cfg.WithDefaults()
-	if m.slowCall() != slowCall || m.CancelOnTrip != cancel {
-		m.limits++
+	if m.state == recloser.Closed {
+		m.fit(now)
 	}
 	m.step = m.inReach(m.step)
 	if m.state == recloser.Closed {

@@ -57,7 +57,7 @@ var epoch = time.Date(2026, 11, 30, 8, 0, 0, 0, time.UTC)
 func NewPair(ctx context.Context, cfg recloser.Config) (*Pair, error) {
 	p := &Pair{ctx: ctx, clock: recloser.NewManualClock(epoch)}
 	p.advance(time.Hour)
-	cfg.Clock = p.clock
+	cfg.Clock, cfg.HoldSuspicion = p.clock, func() bool { return p.m.holds }
 	p.cfg = cfg
 	return p, p.make()
 }
@@ -146,7 +146,7 @@ func (p *Pair) apply(o Op) error {
 		return p.toDue()
 	case Check:
 		p.b.Check()
-	case Isolate, Hold, Release, Reset, TripFor, TryNow:
+	case Isolate, Hold, Release, Reset, TripFor, TripNow, TryNow:
 		return p.operate(o)
 	case Update:
 		return p.update(o.Config)
@@ -158,6 +158,20 @@ func (p *Pair) apply(o Op) error {
 		return p.restart(o)
 	case SetWall:
 		p.setWall(o)
+	case Suspect:
+		if o.Flag {
+			o.D = recloser.Off
+		}
+		p.b.SetSuspect(o.D)
+		p.m.setSuspect(p.now, o.D)
+	case HoldSuspicion:
+		p.m.holds = o.Flag
+	case HoldTrials:
+		if got, want := p.b.HoldTrials(o.D), p.m.holdTrials(p.now, o.D); got != want {
+			return fmt.Errorf("%t, model %t", got, want)
+		}
+	case Witness:
+		return p.witness(o)
 	case Crowd:
 		if p.Crowd != nil {
 			p.Crowd(p.b)

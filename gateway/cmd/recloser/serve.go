@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
@@ -82,8 +81,10 @@ func (p *program) serve(ctx context.Context, s serveRun, flags *pflag.FlagSet) e
 	for _, w := range c.Warnings {
 		log.WarnContext(ctx, "the config is allowed and hardly meant", "warning", w)
 	}
-	said := announce(log.Logger, func() { notify("READY=1") })
-	g, err := gateway.New(gateway.Options{Config: c, Load: load, Log: said, Version: version()})
+	g, err := gateway.New(gateway.Options{
+		Config: c, Load: load, Log: log.Logger, Version: version(),
+		Started: func() { notify("READY=1") },
+	})
 	if err != nil {
 		return exit{exitBadConfig, err}
 	}
@@ -131,33 +132,4 @@ func handleSignals(ctx context.Context, log *logger, reload func(context.Context
 		signal.Stop(hangups)
 		close(done)
 	}
-}
-
-// served is what the gateway logs once it takes calls.
-const served = "serving"
-
-// announce returns a log that also calls ready when the gateway says that it serves.
-func announce(log *slog.Logger, ready func()) *slog.Logger {
-	return slog.New(announcer{log.Handler(), ready})
-}
-
-type announcer struct {
-	slog.Handler
-	ready func()
-}
-
-// Enabled lets the line through whatever is logged at least.
-func (a announcer) Enabled(ctx context.Context, level slog.Level) bool {
-	return level >= slog.LevelInfo || a.Handler.Enabled(ctx, level)
-}
-
-// Handle implements slog.Handler.
-func (a announcer) Handle(ctx context.Context, r slog.Record) error {
-	if r.Message == served {
-		a.ready()
-	}
-	if !a.Handler.Enabled(ctx, r.Level) {
-		return nil
-	}
-	return a.Handler.Handle(ctx, r)
 }

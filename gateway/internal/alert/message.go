@@ -157,6 +157,14 @@ func why(t recloser.Transition) string {
 		return fmt.Sprintf("%d %% of the last %d calls were bad: %s", percent(c.Bad(), c.Judged()), c.Judged(), bad(c))
 	case recloser.ReasonRun:
 		return fmt.Sprintf("%d bad calls in a row; of the last %d calls: %d good, %s", c.Run, c.Judged(), c.Good, bad(c))
+	case recloser.ReasonSuspected:
+		return t.Why()
+	case recloser.ReasonUs:
+		return fmt.Sprintf("of the last %d calls: %d good, %s; but other dependencies hang as well, so it may be us", c.Judged(), c.Good, bad(c))
+	case recloser.ReasonProbe:
+		return "probes of it failed"
+	case recloser.ReasonWitness:
+		return "a call that had seemed to hang was answered"
 	case recloser.ReasonToldToWait:
 		return fmt.Sprintf("it asked not to be called for %s", plain.Span(t.OpenFor))
 	case recloser.ReasonTrialFailed:

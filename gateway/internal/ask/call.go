@@ -96,6 +96,7 @@ func (c *call) ask(q *question) (Member, error) {
 	resp, err := (&httpbreaker.Transport{
 		Base:    answer,
 		Timeout: min(c.dep.AttemptTimeout, c.dep.Timeout),
+		Detach:  true, // a member that is released may run on as a witness
 	}).Send(req, c.guarded.Permit())
 	if err != nil {
 		return Member{}, err

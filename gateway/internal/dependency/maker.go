@@ -19,6 +19,7 @@ import (
 type Maker struct {
 	Clock     *recloser.Clock       // of all breakers; nil: the machine's
 	MayTarget func(netip.Addr) bool // what dependencies added at run time may be connected to; nil: anything
+	Hold      func(id string) bool  // whether a trip by suspicion is to wait; nil: never
 
 	// Listeners hear every transition of every breaker. key is the value of the
 	// header that the breaker is for, "" for the one of the dependency itself.
@@ -38,6 +39,9 @@ func (m Maker) draft(c config.Dependency, runTime bool, old *Dependency) (draft,
 	d := draft{Dependency: &Dependency{Dependency: c, RunTime: runTime, Version: 1}}
 	d.settings = c.Settings
 	d.settings.Name, d.settings.Clock = c.ID, m.Clock
+	if m.Hold != nil {
+		d.settings.HoldSuspicion = func() bool { return m.Hold(c.ID) }
+	}
 	d.Settings = d.settings
 	d.limits = guard.Config{Retry: c.Retry, RateLimit: c.RateLimit, Timeout: c.Timeout, AttemptTimeout: min(c.AttemptTimeout, c.Timeout)}
 	if err := d.make(m, old); err != nil {

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"syscall"
 	"time"
 
@@ -22,11 +23,13 @@ const maxIdle = 1024
 // headers and bodies are timed by whoever makes the call.
 func (m Maker) transport(d *Dependency) *http.Transport {
 	dialer := net.Dialer{Timeout: d.AttemptTimeout, KeepAlive: 30 * time.Second}
+	proxy := http.ProxyFromEnvironment
 	if d.RunTime && m.MayTarget != nil {
 		dialer.ControlContext = m.control
+		proxy = m.proxy
 	}
 	t := &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
+		Proxy:                  proxy,
 		DialContext:            dialer.DialContext,
 		TLSHandshakeTimeout:    d.AttemptTimeout,
 		ForceAttemptHTTP2:      true,
@@ -60,6 +63,15 @@ func (m Maker) control(_ context.Context, _, address string, _ syscall.RawConn) 
 		return &TargetError{a.Addr()}
 	}
 	return nil
+}
+
+// proxy is http.ProxyFromEnvironment, which the proxy of a machine must not make a
+// way around control.
+func (m Maker) proxy(r *http.Request) (*url.URL, error) {
+	if a, err := netip.ParseAddr(r.URL.Hostname()); err == nil && !m.MayTarget(a) {
+		return nil, &TargetError{a}
+	}
+	return http.ProxyFromEnvironment(r)
 }
 
 // TargetError is an address that no dependency added at run time may have.

@@ -18,22 +18,15 @@ const (
 	hold // no trials by time for a while
 )
 
-// tripper is what a breaker that probes can trip has besides TryNow.
-type tripper interface {
-	TripNow(by, why string) bool
-	HoldTrials(d time.Duration) bool
-}
-
 // do does to a breaker what its watch wants.
 func (p *Prober) do(now time.Time, w *watch, a act) {
 	b := w.dep.Breaker
-	more, ok := any(b).(tripper)
 	switch {
 	case a.do == try && b.TryNow(Who, a.why):
 		w.say(now, ReasonEarly, a.why)
-	case a.do == trip && ok && more.TripNow(Who, a.why):
+	case a.do == trip && b.TripNow(Who, a.why):
 		w.say(now, ReasonTrip, a.why)
-	case a.do == hold && ok:
-		more.HoldTrials(a.d)
+	case a.do == hold:
+		b.HoldTrials(a.d)
 	}
 }

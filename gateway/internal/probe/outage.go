@@ -12,9 +12,6 @@ const (
 	afterwards = 500 * time.Millisecond  // how long after a probe's timeout its result is there at the latest
 )
 
-// reasonUs is that of a trip when it was rather us than the dependency.
-const reasonUs recloser.Reason = "us?"
-
 // outage is what happens from a trip until the breaker is closed again.
 type outage struct {
 	began   time.Time
@@ -100,5 +97,5 @@ func (w *watch) hold(now time.Time) act {
 
 // blamedOnUs reports whether it was cut off as one of many, and may be tried.
 func (w *watch) blamedOnUs(now time.Time) bool {
-	return w.outage != nil && w.outage.opening.Reason == reasonUs && w.mayTry(now)
+	return w.outage != nil && w.outage.opening.Reason == recloser.ReasonUs && w.mayTry(now)
 }

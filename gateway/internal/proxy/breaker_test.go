@@ -135,18 +135,21 @@ func TestClientThatStopsItsUploadIsNoFailure(t *testing.T) {
 
 func TestTripReleasesWhoWaits(t *testing.T) {
 	tests := []struct {
-		name    string
-		release bool
-		status  int
+		name     string
+		release  bool
+		attempts int
+		status   int
 	}{
-		{"released", true, http.StatusServiceUnavailable},
-		{"waits on", false, http.StatusOK},
+		{"released", true, 1, http.StatusServiceUnavailable},
+		{"waits on", false, 1, http.StatusOK},
+		{"released, with retries", true, 3, http.StatusServiceUnavailable},
+		{"waits on, with retries", false, 3, http.StatusOK},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b := newBench(t, gatewaytest.Slow(time.Second, gatewaytest.Yes()), func(_ *config.Dependency, r *config.Route) {
-					r.ReleaseOnTrip = tt.release
+				b := newBench(t, gatewaytest.Slow(time.Second, gatewaytest.Yes()), func(d *config.Dependency, r *config.Route) {
+					r.ReleaseOnTrip, d.Retry.Attempts = tt.release, tt.attempts
 				})
 				got := make(chan answer)
 				go func() { got <- b.get("/hotels/hotel-1/") }()

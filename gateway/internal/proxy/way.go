@@ -49,13 +49,14 @@ func (w *way) transport() http.RoundTripper {
 	dep := w.dep
 	base := &sender{dep: dep}
 	if dep.Retry.Attempts > 1 || dep.RateLimit.Rate > 0 {
-		return &httpbreaker.GuardedTransport{Base: base, Guard: dep.GuardOf}
+		return &httpbreaker.GuardedTransport{Base: base, Guard: dep.GuardOf, Detach: true, KeepOnTrip: !w.route.ReleaseOnTrip}
 	}
 	return &httpbreaker.Transport{
 		Base:       base,
 		Breaker:    dep.BreakerOf,
 		Timeout:    min(dep.AttemptTimeout, dep.Timeout), // there is one attempt
 		KeepOnTrip: !w.route.ReleaseOnTrip,
+		Detach:     true, // a released caller may leave a witness running
 	}
 }
 
@@ -110,7 +111,10 @@ func (w *way) target(rest, query string) *url.URL {
 // many calls would be one call to the breaker. Other offers beside it are dropped
 // too: a server may always go on as it was.
 func dropHTTP2Upgrade(h http.Header) {
-	h.Del("Http2-Settings")
+	delete(h, "Http2-Settings")
+	if len(h["Upgrade"]) == 0 {
+		return
+	}
 	for offered := range strings.SplitSeq(h.Get("Upgrade"), ",") {
 		if strings.EqualFold(strings.TrimSpace(offered), "h2c") {
 			h.Del("Connection")

@@ -45,6 +45,7 @@ type View struct {
 // use.
 type Latency struct {
 	feeding atomic.Bool
+	onTrial atomic.Bool // calls are trials now
 	seen    histogram
 
 	mu      sync.Mutex
@@ -72,10 +73,14 @@ func (l *Latency) Fix(limit time.Duration) {
 }
 
 // Good tells of a good answer and how long it took, be it longer than the limit:
-// else the limit could only shrink. It takes no lock.
+// else the limit could only shrink. A trial that is, lifts it as a witness does.
+// While the dependency is healthy it takes no lock.
 func (l *Latency) Good(took time.Duration) {
-	if l.feeding.Load() {
+	switch {
+	case l.feeding.Load():
 		l.seen.add(took)
+	case l.onTrial.Load() && took > l.seen.quantile(0.95)+margin:
+		l.Lift(took)
 	}
 }
 
@@ -83,6 +88,7 @@ func (l *Latency) Good(took time.Duration) {
 // ramping, at most a tenth of its calls bad. It is to be called every now and then.
 func (l *Latency) Tick(now time.Time, s recloser.Stats) {
 	healthy := s.Automatic == recloser.Closed && s.RampLimit == 0 && 10*s.Window.Bad() <= s.Window.Judged()
+	l.onTrial.Store(s.Automatic == recloser.HalfOpen)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch was := l.feeding.Swap(healthy); {
@@ -101,12 +107,13 @@ func (l *Latency) Tick(now time.Time, s recloser.Stats) {
 	}
 }
 
-// Lift raises the limit to at least that, up to slow_call: a call that was suspect
-// ended well. It wears off within minutes, while the histogram learns.
-func (l *Latency) Lift(to time.Duration) {
+// Lift raises the limit to at least three times that, up to slow_call: a call that
+// took so long, and was suspect, ended well. It wears off within minutes, while the
+// histogram learns.
+func (l *Latency) Lift(took time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.lifted = max(l.lifted, to)
+	l.lifted = max(l.lifted, 3*took)
 }
 
 // Limit returns the limit in force, which slowCall caps: with the slow rule off

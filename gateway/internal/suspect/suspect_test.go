@@ -68,7 +68,7 @@ func fixed(limit time.Duration) *Latency {
 }
 
 func lifted(l *Latency, to time.Duration) *Latency {
-	l.Lift(to)
+	l.Lift(to / 3)
 	return l
 }
 
@@ -178,7 +178,7 @@ func TestLimitFollowsALastingChange(t *testing.T) {
 	if got := limit(); got >= 300*ms {
 		t.Fatalf("at 3 ms the limit is %s", got)
 	}
-	l.Lift(1200 * ms)
+	l.Lift(400 * ms)
 	run(2*time.Minute, 400*ms)
 	if got := limit(); got < 1200*ms/2 {
 		t.Errorf("soon after the lift the limit is %s", got)
@@ -220,5 +220,23 @@ func TestGoodAllocatesNothing(t *testing.T) {
 	l := NewLatency(start)
 	if n := testing.AllocsPerRun(100, func() { l.Good(3 * ms) }); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// A trial that ends well and takes longer than what was learned lifts the limit,
+// as a witness does.
+func TestSlowTrialLifts(t *testing.T) {
+	l := learned(100, 3*ms)
+	onTrial := healthy()
+	onTrial.Automatic, onTrial.State = recloser.HalfOpen, recloser.HalfOpen
+	l.Tick(warm, onTrial)
+	before := l.Limit(slowCall, warm)
+	l.Good(4 * ms)
+	if got := l.Limit(slowCall, warm); got.Value != before.Value || got.Samples != before.Samples {
+		t.Errorf("a quick trial changed %+v to %+v", before, got)
+	}
+	l.Good(500 * ms)
+	if got := l.Limit(slowCall, warm).Value; got != 1500*ms {
+		t.Errorf("after a good trial of 500 ms the limit is %s, want 1.5 s", got)
 	}
 }
