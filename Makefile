@@ -60,6 +60,11 @@ bench: ## Recloser and its rivals in one interleaved run, 2 minutes; BENCH="-qui
 	@scripts/need go
 	go -C bench run ./cmd/ratios $(BENCH)
 
+.PHONY: man
+man: ## docs/man: the manual pages of the command line, from its own help
+	@scripts/need go
+	go -C gateway test ./cmd/recloser -run TestManPages -update
+
 .PHONY: release
 release: ## VERSION=v1.2.3: a release commit without replace lines, and its tags; nothing is pushed
 	@scripts/need go git

@@ -156,6 +156,11 @@ func TestRequestSmuggling(t *testing.T) {
 		{"an expectation", post + "Expect: miracles\r\nContent-Length: 2\r\n\r\nok", []int{417}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			w, g := w, g
+			if tt.statuses == nil { // such a request may reach the dependency after the answer
+				w = newWiretap(t)
+				g = startOn(t, w.url, "")
+			}
 			got := exchange(t, g, tt.written)
 			requests, raw := w.seen()
 			if tt.statuses == nil { // the body breaks off: 400 if it can still be said

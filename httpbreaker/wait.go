@@ -78,7 +78,8 @@ func (t *Transport) startWait(req *http.Request, permit *recloser.Permit) (*wait
 			ctx.followed.Store(true)
 			w.cancel(context.Cause(ctx.caller))
 		})
-		out = req.Clone(ctx) // the caller may go and use his own again
+		out = req.Clone(ctx)      // the caller may go and use his own again
+		out.Trailer = req.Trailer // but this is filled in when the body has ended
 	} else {
 		out = req.WithContext(w.ctx)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -78,6 +79,7 @@ func (p *program) serve(ctx context.Context, s serveRun, flags *pflag.FlagSet) e
 		return exit{exitBadConfig, err}
 	}
 	p.keepLog(log)
+	collectLessOften()
 	for _, w := range c.Warnings {
 		log.WarnContext(ctx, "the config is allowed and hardly meant", "warning", w)
 	}
@@ -105,6 +107,15 @@ func (p *program) serve(ctx context.Context, s serveRun, flags *pflag.FlagSet) e
 	}
 	log.flush()
 	return err
+}
+
+// collectLessOften has the collector run when the heap is five times what is in use,
+// instead of twice: a gateway keeps little, and lets go of much with each call. That
+// is a fifth of its CPU time for some tens of megabytes. GOGC goes before.
+func collectLessOften() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400)
+	}
 }
 
 // handleSignals keeps serve alive when whoever reads its log is gone (SIGPIPE),
