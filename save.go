@@ -74,7 +74,7 @@ func (b *Breaker) Restore(s Saved) error {
 		}
 		b.events().seq = max(b.events().seq, s.Seq)
 		b.restore(s, now)
-		b.longest = int64(s.Longest) // not that of the period before
+		b.longest, b.slowestTrial = int64(s.Longest), 0 // not those of the periods before
 	})
 	return nil
 }

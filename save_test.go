@@ -177,3 +177,23 @@ func TestRestoreOddTimes(t *testing.T) {
 		mustEqual(t, "open for", all[len(all)-1].OpenFor, 5*time.Second)
 	})
 }
+
+// How slow the slow start takes a call for is no matter of trials before a restore.
+func TestRestoreForgetsEarlierTrials(t *testing.T) {
+	cfg := strict()
+	cfg.Ramp = time.Minute
+	s := newHalfOpen(t, cfg)
+	saved := s.b.Save()
+	p := s.trial()
+	s.advance(3 * time.Second)
+	p.Done(nil)
+	if err := s.b.Restore(saved); err != nil {
+		t.Fatal(err)
+	}
+	s.trial().Done(nil)
+	s.mustBe(Closed)
+	p = s.allow()
+	s.advance(time.Second) // slow
+	p.Done(nil)
+	mustEqual(t, "slow start", s.b.Stats().RampLimit, 1)
+}

@@ -209,6 +209,11 @@ func (m *model) next() (at int64, do func(at int64)) {
 func (m *model) settle(now int64) {
 	before := m.seen
 	m.seen = max(m.seen, now)
+	m.settleFrom(before, now)
+}
+
+// settleFrom dates nothing before the last time at which somebody looked.
+func (m *model) settleFrom(before, now int64) {
 	for {
 		at, do := m.next()
 		if at > now {
@@ -231,7 +236,7 @@ func (m *model) settle(now int64) {
 	}
 	if judged >= (m.MinCalls+9)/10 || now-head.start >= oldest {
 		m.slices, m.lookAt = append(m.slices, slice{start: now}), now+length
-		m.settle(now) // of a window that has lost its oldest slice the rules may think otherwise
+		m.settleFrom(before, now) // of a window that has lost its oldest slice the rules may think otherwise
 		return
 	}
 	m.lookAt = min(now+length/8, head.start+oldest)
