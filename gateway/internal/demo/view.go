@@ -159,6 +159,8 @@ func why(t recloser.Transition) string {
 		return fmt.Sprintf("%d calls in a row %s", c.Run, kind)
 	case recloser.ReasonRate:
 		return fmt.Sprintf("%d of %d calls %s", c.Bad(), c.Judged(), kind)
+	case recloser.ReasonSuspected:
+		return fmt.Sprintf("%d calls ran longer than usual", t.Suspects)
 	case "":
 		return ""
 	default:

@@ -69,6 +69,12 @@ func whyOpen(trip recloser.Reason) string {
 		return "too many of its calls failed or took too long"
 	case recloser.ReasonRun:
 		return "one call after the other failed or took too long"
+	case recloser.ReasonSuspected:
+		return "its calls ran longer than usual"
+	case recloser.ReasonUs:
+		return "many hang at once, so it may be the gateway's own network"
+	case recloser.ReasonProbe:
+		return "its health checks failed"
 	case recloser.ReasonTrialFailed:
 		return "it failed again when it was tried"
 	case recloser.ReasonToldToWait:
