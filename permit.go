@@ -108,6 +108,16 @@ func (p *Permit) SlowIn() time.Duration {
 	return time.Duration(max(0, p.call.clock+p.call.limit-p.b.now()))
 }
 
+// Age returns how long ago the call was admitted, by the breaker's clock: with a
+// coarse Config.Clock a standstill of this process is not counted, so a timer that
+// asks it cuts no call off for that. Off for the zero Permit.
+func (p *Permit) Age() time.Duration {
+	if p.b == nil {
+		return Off
+	}
+	return time.Duration(p.b.now() - p.call.start)
+}
+
 // Released returns a context that is done when a trip releases the callers that
 // wait for an answer, with the *OpenError for them as its cause. Without
 // Config.CancelOnTrip that never comes: its Done channel is nil. Many calls share

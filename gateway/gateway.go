@@ -63,6 +63,7 @@ type Gateway struct {
 	admin        *listener
 
 	reloading sync.Mutex
+	turn      chan struct{} // held by who changes what is there or what is set, see admin.Options
 	reloads   reloads
 
 	ready   atomic.Bool

@@ -61,6 +61,8 @@ func (r *reloads) seen() admin.Reloads {
 
 // putInForce changes what a reload can change.
 func (g *Gateway) putInForce(next *config.Config) error {
+	g.turn <- struct{}{} // what is read below must not be of before an act, and put back after it
+	defer func() { <-g.turn }()
 	old := g.config.Load()
 	changes := next.Diff(old)
 	if err := g.deps.Apply(next.Dependencies); err != nil {
@@ -74,6 +76,9 @@ func (g *Gateway) putInForce(next *config.Config) error {
 	g.process.SetMax(next.Limits.InFlight)
 	g.routes.Store(g.newRoutes(next.Routes))
 	g.maintenance.Look(context.Background())
+	for _, f := range g.certificates {
+		f.Read()
+	}
 	text := changes.String()
 	g.history.Record(history.Event{At: time.Now(), Kind: history.KindGateway, Text: "reloaded: " + text})
 	g.log.Info("reloaded", "changes", text)

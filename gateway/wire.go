@@ -44,6 +44,7 @@ func New(o Options) (*Gateway, error) {
 		load: o.Load, started: o.Started, stamp: c.Stamp(), log: o.Log, version: o.Version,
 		clock: clock, uplink: suspect.NewUplink(), process: bulkhead.New(c.Limits.InFlight, vtime.Real{}),
 		certificates: make(map[string]*certs.Files), failed: make(chan error, 2), quit: make(chan struct{}),
+		turn: make(chan struct{}, 1),
 	}
 	g.config.Store(c)
 	callsTLS, err := g.secure("listen", c.TLS)
@@ -63,6 +64,15 @@ func New(o Options) (*Gateway, error) {
 		Stats:       g.stats,
 		Log:         o.Log,
 	})
+	g.maintenance = maintenance.New(maintenance.Options{
+		Breakers: byHand{g},
+		Windows:  g.history.Maintenance,
+		Save: func(ctx context.Context, w maintenance.Window) error {
+			return g.history.Commit(ctx, history.Act{}, history.PutMaintenance(w))
+		},
+		Tell: g.recordMaintenance,
+		Log:  o.Log,
+	})
 	g.deps, err = dependency.Maker{
 		Clock:     clock,
 		Hold:      g.uplink.Hold,
@@ -73,6 +83,7 @@ func New(o Options) (*Gateway, error) {
 		g.close()
 		return nil, err
 	}
+	g.handlers = newHandlers(g.deps, g.process, func() config.Limits { return g.config.Load().Limits }, o.Log)
 	g.keeper.deps = g.deps
 	g.addRunTime(context.Background())
 	g.keeper.restore(context.Background())
@@ -82,16 +93,6 @@ func New(o Options) (*Gateway, error) {
 
 	g.probes = probe.New(probe.Options{Log: o.Log, Record: g.record})
 	g.series = series.New(series.Options{Dependencies: g.deps.All, Store: g.history, Log: o.Log})
-	g.maintenance = maintenance.New(maintenance.Options{
-		Breakers: byHand{g.deps},
-		Windows:  g.history.Maintenance,
-		Save: func(ctx context.Context, w maintenance.Window) error {
-			return g.history.Commit(ctx, history.Act{}, history.PutMaintenance(w))
-		},
-		Tell: g.recordMaintenance,
-		Log:  o.Log,
-	})
-	g.handlers = newHandlers(g.deps, g.process, func() config.Limits { return g.config.Load().Limits }, o.Log)
 	g.routes.Store(g.newRoutes(c.Routes))
 	g.calls = newListener("listen", c.Listen, callsTLS, c.Limits, http.HandlerFunc(g.serveCall), o.Log)
 	g.admin = newListener("admin.listen", c.Admin.Listen, adminTLS, c.Limits, g.newAdmin(), o.Log)
@@ -133,6 +134,7 @@ func (g *Gateway) newAdmin() http.Handler {
 		Tokens:       tokens,
 		Certificates: g.certificates,
 		Config:       g.config.Load,
+		Turn:         g.turn,
 		Reload:       g.Reload,
 		Reloads:      g.reloads.seen,
 		Version:      g.version,
@@ -183,15 +185,16 @@ func (g *Gateway) handOver(ctx context.Context) error {
 	return errors.Join(err, err2)
 }
 
-// tellPeople has messages sent. Those about a key of many would be too many.
-func (g *Gateway) tellPeople(_, key string, t recloser.Transition) {
-	if key == "" {
+// tellPeople has messages sent. Those about a key of many would be too many, and
+// what is planned is no news.
+func (g *Gateway) tellPeople(id, key string, t recloser.Transition) {
+	if key == "" && !g.maintenance.Covers(id) {
 		g.alerts.Listen(t)
 	}
 }
 
 // byHand is what maintenance acts on.
-type byHand struct{ deps *dependency.List }
+type byHand struct{ *Gateway }
 
 func (b byHand) Targets() []maintenance.Target {
 	var all []maintenance.Target

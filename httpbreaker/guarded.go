@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/recloser-go/recloser"
@@ -95,7 +96,11 @@ type guarded struct {
 
 	ctx    context.Context // of the requests that go out
 	cancel context.CancelCauseFunc
+
+	mu     sync.Mutex
 	expire *time.Timer // ends ctx when the call times out; nil: it does not
+	late   bool        // it has
+	over   bool        // it is not to any more
 }
 
 // run makes the attempts.
@@ -103,7 +108,7 @@ func (r *guarded) run() (*http.Response, error) {
 	out := r.req
 	if deadline, ok := r.call.Deadline(); ok {
 		r.ctx, r.cancel = context.WithCancelCause(r.ctx)
-		r.expire = time.AfterFunc(time.Until(deadline), func() { r.cancel(&Cut{Err: r.timedOut(false)}) })
+		r.expireAfter(time.Until(deadline))
 		out = r.req.WithContext(r.ctx)
 	}
 	var resp *http.Response
@@ -131,6 +136,25 @@ func (r *guarded) run() (*http.Response, error) {
 		drop(resp)
 		out, resp = next, nil
 	}
+}
+
+func (r *guarded) expireAfter(timeout time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	from := r.call.Permit().Age()
+	r.expire = time.AfterFunc(timeout, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.over {
+			return
+		}
+		if rest := left(timeout, from, r.call.Permit().Age()); rest > 0 { // see wait.timeUp
+			r.expire.Reset(rest)
+			return
+		}
+		r.late = true
+		r.cancel(&Cut{Err: r.timedOut(false)})
+	})
 }
 
 func (r *guarded) timedOut(attempt bool) error {
@@ -194,7 +218,15 @@ func (r *guarded) finish(a *attempt, resp *http.Response, err error) (*http.Resp
 }
 
 // stopTimer ends the timeout of the call; false if it is over.
-func (r *guarded) stopTimer() bool { return r.expire == nil || r.expire.Stop() }
+func (r *guarded) stopTimer() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.over = true
+	if r.expire != nil {
+		r.expire.Stop()
+	}
+	return !r.late
+}
 
 // dropTime and dropSize bound what is read of a response that is dropped, so
 // that its connection can be used again.

@@ -48,6 +48,7 @@ func (w *wait) reading() {
 	if w.over {
 		return
 	}
+	w.reading = true
 	if w.timer != nil {
 		w.timer.Stop()
 	}
@@ -64,11 +65,13 @@ func (w *wait) read(err error) {
 		w.bodyErr = err
 	}
 	w.sent = w.sent || err != nil
+	w.reading = false
 	if w.over {
 		return
 	}
 	if w.timer != nil {
 		w.timer.Reset(w.timeout)
+		w.from = w.permit.Age()
 	}
 	if err != nil && w.sending {
 		w.sending = false

@@ -19,7 +19,8 @@ type wait struct {
 	cancel context.CancelCauseFunc // nil: nothing of ours can cancel it
 
 	timeout time.Duration
-	timer   *time.Timer // nil: no timeout
+	timer   *time.Timer   // nil: no timeout; guarded by mu, as is
+	from    time.Duration // the permit's age when it began
 	stop    func() bool // ends the watch for a trip; nil: there is none
 
 	follow func() bool // of a detached request: ends what ends it with its caller
@@ -27,6 +28,7 @@ type wait struct {
 
 	mu      sync.Mutex // for the permit too, as long as over is not set
 	over    bool       // the headers came, or it was cut short
+	reading bool       // the caller is asked for a part of the body
 	sending bool       // the request's body is being sent
 	sent    bool       // it is, or there is none
 	bodyErr error      // why the request's body could not be read
@@ -63,7 +65,10 @@ func (t *Transport) startWait(req *http.Request, permit *recloser.Permit) (*wait
 	}
 	if t.Timeout > 0 {
 		w.timeout = t.Timeout
-		w.timer = time.AfterFunc(w.timeout, func() { w.cutShort(&Cut{Err: t.late()}) })
+		w.mu.Lock()
+		w.timer = time.AfterFunc(w.timeout, func() { w.timeUp(t.late) })
+		w.from = permit.Age()
+		w.mu.Unlock()
 	}
 	if releases && !detaches {
 		released := permit.Released()
@@ -110,6 +115,32 @@ func (w *wait) sentWholly() bool {
 // unfollow has a detached request go on when its caller's context is done; false
 // if that is so already.
 func (w *wait) unfollow() bool { return w.follow == nil || w.follow() }
+
+// timeUp cuts the wait short, unless the timeout is not over by the breaker's clock:
+// that this process stood still says nothing about the dependency, whose answer may
+// be here and unread.
+func (w *wait) timeUp(late func() error) {
+	w.mu.Lock()
+	rest := left(w.timeout, w.from, w.permit.Age())
+	if again := rest > 0 || w.reading; again {
+		defer w.mu.Unlock()
+		if !w.reading && !w.over {
+			w.timer.Reset(rest)
+		}
+		return
+	}
+	w.mu.Unlock()
+	w.cutShort(&Cut{Err: late()})
+}
+
+// left returns what is left of a timeout that began when a permit had one age, now
+// that it has another.
+func left(timeout, then, now time.Duration) time.Duration {
+	if now < 0 { // the zero permit has none
+		return 0
+	}
+	return timeout - (now - then)
+}
 
 func (w *wait) cutShort(why *Cut) {
 	if w.end() {

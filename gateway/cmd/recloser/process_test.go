@@ -138,7 +138,13 @@ func (p *process) line(message string) map[string]any {
 // startGateway serves a config and returns the addresses of its listeners.
 func startGateway(t *testing.T, config string) (p *process, calls, admin string) {
 	t.Helper()
-	p = start(t, binary, "serve", "-c", writeConfig(t, config), "--log-format", "json")
+	return serveFile(t, writeConfig(t, config))
+}
+
+// serveFile is startGateway with a config that is in a file already.
+func serveFile(t *testing.T, file string) (p *process, calls, admin string) {
+	t.Helper()
+	p = start(t, binary, "serve", "-c", file, "--log-format", "json")
 	serving := p.line("serving")
 	return p, "http://" + serving["calls"].(string), "http://" + serving["admin"].(string)
 }

@@ -39,7 +39,7 @@ func length(flag, text string) (time.Duration, error) {
 // moment reads when something is: with a zone as in RFC 3339, else in the zone of
 // now: "2027-01-31T18:00", "2027-01-31 18:00", or the next "18:00".
 func moment(flag, text string, now time.Time) (time.Time, error) {
-	if t, err := time.Parse(time.RFC3339, text); err == nil {
+	if t, err := time.Parse(time.RFC3339, text); err == nil && t.UTC().Year() <= 9999 { // which JSON can write
 		return t, nil
 	}
 	for _, layout := range []string{"2006-01-02T15:04", "2006-01-02 15:04"} {

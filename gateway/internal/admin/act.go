@@ -82,8 +82,8 @@ func whoActs(ctx context.Context, in, by, reason string) (who, error) {
 // begin waits for the turn to act. Whoever got it calls end.
 func (a *api) begin(ctx context.Context) (end func(), err error) {
 	select {
-	case a.turn <- struct{}{}:
-		return func() { <-a.turn }, nil
+	case a.Turn <- struct{}{}:
+		return func() { <-a.Turn }, nil
 	case <-ctx.Done():
 		return nil, huma.Error503ServiceUnavailable("nothing was done: another act took too long")
 	}
@@ -93,10 +93,6 @@ func (a *api) begin(ctx context.Context) (end func(), err error) {
 // for an unknown dependency, with 422 for a text that is not one line, with 409 if
 // the dependency has another version, and with what keep and do return.
 func (a *api) perform(ctx context.Context, act act) (*dependencyOutput, error) {
-	d, err := a.find(ctx, act.id)
-	if err != nil {
-		return nil, err
-	}
 	w, err := whoActs(ctx, act.in, act.by, act.reason)
 	if err != nil {
 		return nil, err
@@ -106,6 +102,10 @@ func (a *api) perform(ctx context.Context, act act) (*dependencyOutput, error) {
 		return nil, err
 	}
 	defer end()
+	d, err := a.find(ctx, act.id) // it may have gone, or to another group, with the act before
+	if err != nil {
+		return nil, err
+	}
 	if err := a.sameVersion(d, act.ifVersion); err != nil {
 		return nil, err
 	}

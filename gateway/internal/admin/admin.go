@@ -45,7 +45,11 @@ type Options struct {
 	// listener's address: "listen", "admin.listen".
 	Certificates map[string]*certs.Files
 
-	Reload  func(ctx context.Context) error // reads the configuration anew and puts it in force, wholly or not at all
+	// Turn is held, by sending to it, by who acts. Whoever else changes what acts are
+	// about, as a reload does, holds it too. Its capacity is 1; nil: nobody else does.
+	Turn chan struct{}
+
+	Reload  func(ctx context.Context) error // reads the configuration anew and puts it in force, wholly or not at all; takes the Turn
 	Reloads func() Reloads                  // those since the start, whoever asked for them
 
 	Node    string       // name of this process among others; "": that of the machine
@@ -85,6 +89,9 @@ func New(o Options) http.Handler {
 	if o.Node == "" {
 		name, _ := os.Hostname()
 		o.Node = cmp.Or(name, "this one")
+	}
+	if o.Turn == nil {
+		o.Turn = make(chan struct{}, 1)
 	}
 	if o.Started.IsZero() {
 		o.Started = time.Now()

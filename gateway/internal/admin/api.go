@@ -16,7 +16,6 @@ import (
 type api struct {
 	Options
 	routes  huma.API
-	turn    chan struct{} // of whoever acts, see perform
 	streams chan struct{} // those that run
 	keys    keyLocks
 	lookup  func(ctx context.Context, network, host string) ([]netip.Addr, error) // of names
@@ -24,7 +23,7 @@ type api struct {
 
 func newAPI(o Options) *api {
 	return &api{
-		Options: o, turn: make(chan struct{}, 1), streams: make(chan struct{}, mostStreams), lookup: net.DefaultResolver.LookupNetIP,
+		Options: o, streams: make(chan struct{}, mostStreams), lookup: net.DefaultResolver.LookupNetIP,
 	}
 }
 

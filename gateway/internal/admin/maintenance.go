@@ -85,6 +85,10 @@ type (
 
 const maintenancePath = "/api/v1/maintenance"
 
+// mostWindows is how many there can be, those that are over included: the runner
+// looks at each of them every second.
+const mostWindows = 1000
+
 func (a *api) registerMaintenance() {
 	request := MaintenanceRequest{
 		Groups: []string{"coast"}, Reason: "backup", By: "ines",
@@ -115,7 +119,7 @@ func (a *api) registerMaintenance() {
 		},
 		role: auth.Operator, request: request, answer: answer,
 	}, func(ctx context.Context, in *planInput) (*maintenanceOutput, error) {
-		return a.putWindow(ctx, "plan maintenance", nil, in.Body)
+		return a.putWindow(ctx, "plan maintenance", "", in.Body)
 	})
 	register(a, operation{
 		Operation: huma.Operation{
@@ -125,7 +129,9 @@ func (a *api) registerMaintenance() {
 			Errors:      []int{http.StatusNotFound},
 		},
 		role: auth.Operator, request: request, answer: answer,
-	}, a.replan)
+	}, func(ctx context.Context, in *replanInput) (*maintenanceOutput, error) {
+		return a.putWindow(ctx, "change maintenance", in.ID, in.Body)
+	})
 	register(a, operation{
 		Operation: huma.Operation{
 			OperationID: "end-maintenance", Method: http.MethodDelete, Path: maintenancePath + "/{id}",
@@ -196,17 +202,9 @@ func (a *api) getMaintenance(ctx context.Context, in *maintenanceInput) (*mainte
 	return &maintenanceOutput{a.viewWindow(ctx, w)}, nil
 }
 
-func (a *api) replan(ctx context.Context, in *replanInput) (*maintenanceOutput, error) {
-	old, err := a.window(ctx, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	return a.putWindow(ctx, "change maintenance", &old, in.Body)
-}
-
-// putWindow writes a window down and puts it in force; old is what it takes the place
-// of.
-func (a *api) putWindow(ctx context.Context, name string, old *maintenance.Window, req MaintenanceRequest) (*maintenanceOutput, error) {
+// putWindow writes a window down and puts it in force, in place of the one with
+// that ID; "" is a new one.
+func (a *api) putWindow(ctx context.Context, name, id string, req MaintenanceRequest) (*maintenanceOutput, error) {
 	if a.History == nil || a.Maintenance == nil {
 		return nil, absent("maintenance")
 	}
@@ -217,9 +215,6 @@ func (a *api) putWindow(ctx context.Context, name string, old *maintenance.Windo
 	w, err := req.window(who)
 	if err != nil {
 		return nil, err
-	}
-	if old != nil {
-		w.ID, w.Created, w.Released = old.ID, old.Created, old.Released
 	}
 	if err := w.Validate(); err != nil {
 		return nil, invalid("body", err.Error(), nil)
@@ -232,19 +227,33 @@ func (a *api) putWindow(ctx context.Context, name string, old *maintenance.Windo
 	if !a.mayPlan(ctx, &w) {
 		return nil, invalid("body", fmt.Sprintf("with this token it can concern only the group %q, and no labels", auth.From(ctx).Group), nil)
 	}
-	end, err := a.begin(ctx)
+	err = a.changeWindows(ctx, func() error {
+		if err := a.replaces(ctx, id, &w); err != nil {
+			return err
+		}
+		return a.commitWindow(ctx, name, w, who, w.To, history.PutMaintenance(w))
+	})
 	if err != nil {
 		return nil, err
 	}
-	defer end()
-	entry := a.entry(name, w.ID, who, w.To)
-	entry.Detail, _ = json.Marshal(actDetail{Dependencies: a.covered(w)}) // strings always can be
-	if err := a.commit(ctx, entry, history.PutMaintenance(w)); err != nil {
-		return nil, err
-	}
-	a.Maintenance.Look(context.WithoutCancel(ctx))
-	a.logAct(ctx, "maintenance", entry)
 	return &maintenanceOutput{a.viewWindow(ctx, w)}, nil
+}
+
+// replaces has w take the place of the window with that ID; "" is none.
+func (a *api) replaces(ctx context.Context, id string, w *maintenance.Window) error {
+	if id != "" {
+		old, err := a.window(ctx, id)
+		w.ID, w.Created, w.Released = old.ID, old.Created, old.Released
+		return err
+	}
+	all, err := a.History.Maintenance(ctx)
+	if err != nil {
+		return a.unread(ctx, err)
+	}
+	if len(all) >= mostWindows {
+		return newConflict(fmt.Sprintf("%d maintenances are planned or over, and more are not possible; end some", len(all)))
+	}
+	return nil
 }
 
 func (a *api) endMaintenance(ctx context.Context, in *endInput) (*struct{}, error) {
@@ -252,25 +261,38 @@ func (a *api) endMaintenance(ctx context.Context, in *endInput) (*struct{}, erro
 	if err != nil {
 		return nil, err
 	}
+	return nil, a.changeWindows(ctx, func() error {
+		w, err := a.window(ctx, in.ID)
+		if err != nil {
+			return err
+		}
+		return a.commitWindow(ctx, "end maintenance", w, who, time.Time{}, history.DeleteMaintenance(w.ID))
+	})
+}
+
+// changeWindows runs a change of what is planned and puts it in force. Nobody else
+// acts, and the runner writes nothing, between what it reads and what it writes.
+func (a *api) changeWindows(ctx context.Context, change func() error) error {
 	end, err := a.begin(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer end()
-	w, err := a.window(ctx, in.ID)
-	if err != nil {
-		return nil, err
+	if a.Maintenance == nil {
+		return change()
 	}
-	entry := a.entry("end maintenance", w.ID, who, time.Time{})
-	entry.Detail, _ = json.Marshal(actDetail{Dependencies: a.covered(w)})
-	if err := a.commit(ctx, entry, history.DeleteMaintenance(w.ID)); err != nil {
-		return nil, err
-	}
-	if a.Maintenance != nil {
-		a.Maintenance.Look(context.WithoutCancel(ctx))
+	return a.Maintenance.Change(context.WithoutCancel(ctx), change)
+}
+
+// commitWindow writes down an act on a window, with the change that it makes.
+func (a *api) commitWindow(ctx context.Context, name string, w maintenance.Window, who who, until time.Time, change history.Change) error {
+	entry := a.entry(name, w.ID, who, until)
+	entry.Detail, _ = json.Marshal(actDetail{Dependencies: a.covered(w)}) // strings always can be
+	if err := a.commit(ctx, entry, change); err != nil {
+		return err
 	}
 	a.logAct(ctx, "maintenance", entry)
-	return nil, nil
+	return nil
 }
 
 // window makes the window that is asked for.

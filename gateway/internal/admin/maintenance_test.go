@@ -94,6 +94,9 @@ func TestBadMaintenance(t *testing.T) {
 		"of nothing":         `{"to":"2100-01-01T00:00:00Z","reason":"x"}`,
 		"without end":        `{"groups":["coast"],"reason":"x"}`,
 		"past":               `{"groups":["coast"],"from":"2001-01-01T00:00:00Z","to":"2000-01-01T00:00:00Z","reason":"x"}`,
+		"past all years":     `{"groups":["coast"],"to":"9999-12-31T23:59:59-01:00","reason":"x"}`,
+		"before all years":   `{"groups":["coast"],"from":"0000-01-01T00:00:00+01:00","to":"2100-01-01T00:00:00Z","reason":"x"}`,
+		"next past them":     `{"groups":["coast"],"from":"9999-12-31T23:00:00Z","reason":"x","calendar":{"days":["sat"],"from":"03:00","for":"1h"}}`,
 		"without reason":     `{"groups":["coast"],"to":"2100-01-01T00:00:00Z"}`,
 		"two lines":          `{"groups":["coast"],"to":"2100-01-01T00:00:00Z","reason":"a\nb"}`,
 		"unknown dependency": `{"dependencies":["hotl-1"],"to":"2100-01-01T00:00:00Z","reason":"x"}`,
@@ -178,6 +181,7 @@ func TestBadTokens(t *testing.T) {
 		"no end":       `{"name":"x","role":"viewer"}`,
 		"two ends":     `{"name":"x","role":"viewer","for":"1d","no_expiry":true}`,
 		"past":         `{"name":"x","role":"viewer","until":"2001-01-01T00:00:00Z"}`,
+		"past years":   `{"name":"x","role":"viewer","until":"9999-12-31T23:59:59-01:00"}`,
 		"odd days":     `{"name":"x","role":"viewer","for":"-1d"}`,
 		"every group":  `{"name":"x","role":"viewer","group":"*","no_expiry":true}`,
 	} {

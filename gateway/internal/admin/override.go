@@ -22,6 +22,10 @@ type Lasting struct {
 	NoExpiry bool       `json:"no_expiry,omitempty" doc:"Until it is taken back"`
 }
 
+// lastYear is the last that RFC 3339 can write. Answers are in UTC, where a time
+// may be in another year than in the zone that it was given in.
+const lastYear = 9999
+
 // end works out when it ends; the zero time is never. A fault is reported at its
 // field.
 func (l Lasting) end(now time.Time) (time.Time, error) {
@@ -38,6 +42,9 @@ func (l Lasting) end(now time.Time) (time.Time, error) {
 	case l.Until != nil:
 		if !l.Until.After(now) {
 			return time.Time{}, invalid("body.until", "must lie ahead", l.Until)
+		}
+		if l.Until.UTC().Year() > lastYear {
+			return time.Time{}, invalid("body.until", "must be before the year 10000, in UTC", l.Until.Format(time.RFC3339))
 		}
 		return *l.Until, nil
 	case l.For != "":

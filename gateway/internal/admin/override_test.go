@@ -152,6 +152,7 @@ func TestBadOverrides(t *testing.T) {
 		{"no time", `{"mode":"isolated","until":"tomorrow","reason":"x"}`, "body.until", 422},
 		{"past", `{"mode":"isolated","until":"2001-01-01T00:00:00Z","reason":"x"}`, "body.until", 422},
 		{"long past", `{"mode":"isolated","until":"0001-01-01T00:00:00Z","reason":"x"}`, "body.until", 422},
+		{"past all years", `{"mode":"isolated","until":"9999-12-31T23:59:59-01:00","reason":"x"}`, "body.until", 422},
 		{"two lines", `{"mode":"isolated","no_expiry":true,"reason":"x\ny"}`, "body.reason", 422},
 		{"a terminal's escape", `{"mode":"isolated","no_expiry":true,"reason":"\u001b[2Jx"}`, "body.reason", 422},
 		{"two lines of names", `{"mode":"isolated","no_expiry":true,"reason":"x","by":"a\nb"}`, "body.by", 422},

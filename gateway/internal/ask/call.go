@@ -154,30 +154,35 @@ func (c *call) leave() {
 	if c.guarded.Permit().Trial() {
 		return
 	}
-	limit := c.limit()
-	unseen := min(limit+limit/8, mostUnseen) // an eighth is the longest slice
-	if rest := unseen - time.Since(c.start); rest > 0 {
-		time.AfterFunc(rest, c.cut)
-		return
-	}
 	c.cut()
 }
 
-// cut ends the call: as the member's failure if it is past its limit, else as
-// one that says nothing.
+// cut ends the call once it can be judged: as the member's failure if it is past its
+// limit, else as one that says nothing. Its age is by the breaker's clock, as the
+// time for which this process stood still is nobody's.
 func (c *call) cut() {
-	if time.Since(c.start) >= c.limit() {
+	age, limit := c.guarded.Permit().Age(), c.limit()
+	if rest := min(limit+limit/8, mostUnseen) - age; rest > 0 { // an eighth is the longest slice
+		time.AfterFunc(rest, c.cut)
+		return
+	}
+	if age >= limit {
 		c.cancel(&httpbreaker.Cut{Err: errNoAnswer})
 		return
 	}
 	c.cancel(&httpbreaker.Cut{Outcome: recloser.Ignored, Err: errNotNeeded})
 }
 
-// limit is how long the member may take before it is suspect.
+// limit is how long the member may take before it is suspect to its breaker. What is
+// usual is not learned for each key.
 func (c *call) limit() time.Duration {
-	slow := c.guard.Breaker().Config().SlowCall
-	if slow <= 0 {
+	b := c.guard.Breaker()
+	slow := b.Config().SlowCall
+	switch {
+	case slow <= 0:
 		return slowIfOff
+	case b != c.dep.Breaker:
+		return slow
 	}
 	if suspect := c.dep.Latency.Limit(slow, time.Now()).Value; suspect > 0 {
 		return suspect

@@ -34,7 +34,7 @@ func newQuestion(w http.ResponseWriter, r *http.Request, route config.Route, lim
 		rule:    route.Ask,
 		method:  r.Method,
 		path:    route.Path,
-		query:   r.URL.RawQuery,
+		query:   forwarded.Query(r.URL),
 		header:  header(r),
 		body:    body,
 	}, nil

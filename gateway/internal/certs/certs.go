@@ -101,6 +101,12 @@ func (f *Files) Status() Status {
 	return s
 }
 
+// Read looks at the files now, as whoever asks for a reload has just written them.
+func (f *Files) Read() {
+	f.looked.Store(0)
+	f.look()
+}
+
 // look reads the files again if that was not done lately. A handshake that comes
 // meanwhile does not wait for it.
 func (f *Files) look() {
@@ -131,7 +137,7 @@ func (f *Files) look() {
 	if err != nil {
 		f.fault.Store(&fault{certPEM, keyPEM, err})
 		f.log.Error("new certificate not taken: the old one stays in force",
-			"err", err, "old_good_until", now0.certificate.Leaf.NotAfter)
+			"error", err, "old_good_until", now0.certificate.Leaf.NotAfter)
 		return
 	}
 	f.pair.Store(next)

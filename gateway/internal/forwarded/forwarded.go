@@ -35,6 +35,21 @@ func claims(key string) bool {
 		strings.HasPrefix(key, "X-Forwarded-") || strings.HasPrefix(key, ours)
 }
 
+// Trailer returns the trailers, without values yet, that a request has announced
+// and that may go on: what may not be claimed before the body may not be after it.
+func Trailer(in *http.Request) http.Header {
+	if len(in.Trailer) == 0 {
+		return nil
+	}
+	out := make(http.Header, len(in.Trailer))
+	for key := range in.Trailer {
+		if !claims(key) {
+			out[key] = nil
+		}
+	}
+	return out
+}
+
 // ours is how the headers begin by which the gateway itself speaks.
 const ours = "Recloser-"
 
@@ -64,6 +79,10 @@ func Path(u *url.URL) string {
 	}
 	return path.String()
 }
+
+// Query returns a URL's query as it was written. Only a space is escaped: HTTP/2
+// lets it pass, and in the first line of HTTP/1 it would end the path.
+func Query(u *url.URL) string { return strings.ReplaceAll(u.RawQuery, " ", "%20") }
 
 // mayStandInPath also allows brackets, as browsers and net/url do. A "%" always
 // begins an escape: net/url has seen to that.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -14,10 +15,12 @@ import (
 // end.
 type Upload struct {
 	io.ReadCloser
-	control *http.ResponseController
 	idle    time.Duration
 	end     atomic.Bool
 	stalled atomic.Bool
+
+	mu      sync.Mutex
+	control *http.ResponseController // nil: the handler has returned
 }
 
 // Watch makes an Upload of the body of a request: of at most most bytes and with
@@ -26,7 +29,8 @@ type Upload struct {
 func Watch(w http.ResponseWriter, r *http.Request, most int64, idle time.Duration) *Upload {
 	u := &Upload{ReadCloser: r.Body, control: http.NewResponseController(w), idle: idle}
 	if most > 0 {
-		u.ReadCloser = http.MaxBytesReader(w, r.Body, most)
+		// Without the ResponseWriter: a transport reads while the answer is written.
+		u.ReadCloser = http.MaxBytesReader(nil, r.Body, most)
 	}
 	r.Body = u
 	return u
@@ -35,17 +39,33 @@ func Watch(w http.ResponseWriter, r *http.Request, most int64, idle time.Duratio
 // Read implements io.Reader.
 func (u *Upload) Read(p []byte) (int, error) {
 	if u.idle > 0 {
-		_ = u.control.SetReadDeadline(time.Now().Add(u.idle)) // a client that cannot be timed is waited for
+		u.readUntil(time.Now().Add(u.idle))
 	}
 	n, err := u.ReadCloser.Read(p)
 	if err != nil {
 		if u.idle > 0 {
-			_ = u.control.SetReadDeadline(time.Time{}) // the server goes on reading, to see the client hang up
+			u.readUntil(time.Time{}) // the server goes on reading, to see the client hang up
 		}
 		u.end.Store(err == io.EOF)
 		u.stalled.Store(errors.Is(err, os.ErrDeadlineExceeded))
 	}
 	return n, err
+}
+
+func (u *Upload) readUntil(deadline time.Time) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.control != nil {
+		_ = u.control.SetReadDeadline(deadline) // a client that cannot be timed is waited for
+	}
+}
+
+// Leave is to be called when the handler returns. A transport may still be in a
+// Read then, and the ResponseWriter of HTTP/2 panics if it is used after that.
+func (u *Upload) Leave() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.control = nil
 }
 
 // Duplex lets the body be read while the answer is being written. Else net/http

@@ -62,3 +62,33 @@ func TestUpload(t *testing.T) {
 		})
 	}
 }
+
+// A transport that is in the middle of a Read when the handler returns must not
+// touch the ResponseWriter after that: that of HTTP/2 would panic.
+func TestUploadThatOutlivesItsHandler(t *testing.T) {
+	w := &slowClient{ResponseWriter: httptest.NewRecorder()}
+	in, client := io.Pipe()
+	r := httptest.NewRequest(http.MethodPost, "/", in)
+	u := Watch(w, r, 1<<10, time.Second)
+	reading, done := make(chan struct{}), make(chan error)
+	go func() {
+		p := make([]byte, 4)
+		_, err := u.Read(p)
+		close(reading)
+		for err == nil {
+			_, err = u.Read(p)
+		}
+		done <- err
+	}()
+	_, _ = client.Write([]byte("face"))
+	<-reading
+	u.Leave()
+	before := len(w.deadlines)
+	_ = client.CloseWithError(io.ErrUnexpectedEOF)
+	if err := <-done; err != io.ErrUnexpectedEOF {
+		t.Errorf("the read ended with %v", err)
+	}
+	if len(w.deadlines) > before {
+		t.Errorf("the ResponseWriter was used %d times after its handler", len(w.deadlines)-before)
+	}
+}

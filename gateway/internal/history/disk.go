@@ -14,7 +14,7 @@ import (
 
 // How soon the disk is tried again.
 const (
-	retryFault = 30 * time.Second
+	retryFault = 10 * time.Second // whoever has made room waits to see it
 	retrySoon  = time.Second // a daemon that is going away gives the lock back any moment; a pause of the disk may be over
 )
 

@@ -11,12 +11,28 @@ import (
 	"github.com/recloser-go/recloser"
 )
 
-// Look does what is due now. Call it after a window was put, ended or deleted, or
-// dependencies came or went, so that nobody has to wait for the next second. It
+// Look does what is due now. Call it after dependencies came or went, so that nobody has to wait for the next second. It
 // returns when to look again.
 func (r *Runner) Look(ctx context.Context) (again time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return r.look(ctx)
+}
+
+// Change runs a change of the windows in the storage while nobody looks, and looks
+// if it succeeded. Else what a Look has read before the change, and saves because
+// an operator released something, would take the change back.
+func (r *Runner) Change(ctx context.Context, change func() error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := change(); err != nil {
+		return err
+	}
+	r.look(ctx)
+	return nil
+}
+
+func (r *Runner) look(ctx context.Context) (again time.Duration) {
 	if windows, err := r.o.Windows(ctx); err == nil {
 		r.windows = windows
 	} else {

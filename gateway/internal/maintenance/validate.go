@@ -51,6 +51,14 @@ func (w *Window) validateTimes(f *faults) {
 	if !w.From.IsZero() && !w.To.IsZero() && !w.From.Before(w.To) {
 		f.add("to", "%s is not after from, %s: give a later one", w.To.Format(time.RFC3339), w.From.Format(time.RFC3339))
 	}
+	// JSON cannot write other years, and nobody could read the list any more. The
+	// next occurrence comes within a week or so.
+	if y := w.From.UTC().Year(); y < 0 || y > 9998 {
+		f.add("from", "the year %d is out of range: give one up to 9998", y)
+	}
+	if y := w.To.UTC().Year(); y < 0 || y > 9999 {
+		f.add("to", "the year %d is out of range: give one up to 9999", y)
+	}
 	if w.Calendar != nil {
 		w.Calendar.validate(f)
 	}

@@ -80,7 +80,9 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, dependency, rest
 		return
 	}
 	if r.ContentLength != 0 {
-		forwarded.Watch(w, r, h.limits.Body, h.limits.BodyIdle).Duplex()
+		upload := forwarded.Watch(w, r, h.limits.Body, h.limits.BodyIdle)
+		defer upload.Leave()
+		upload.Duplex()
 	}
 	if h.store != nil {
 		r = remember(h.store, r)

@@ -11,7 +11,20 @@ import (
 // between.
 type sending struct {
 	io.ReadCloser
-	of *forwarded.Upload
+	of      *forwarded.Upload
+	in, out http.Header // trailers
+}
+
+// Read has the trailers go on that were announced. The server fills in all there
+// are when the body has ended.
+func (s *sending) Read(p []byte) (int, error) {
+	n, err := s.ReadCloser.Read(p)
+	if err == io.EOF { //nolint:errorlint // readers return it bare, and a wrapped one is another
+		for name := range s.out {
+			s.out[name] = s.in[name]
+		}
+	}
+	return n, err
 }
 
 // uploadOf returns the body of a request that came or goes out, nil if it has none.

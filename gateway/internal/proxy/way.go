@@ -66,9 +66,25 @@ func (w *way) serve(rw http.ResponseWriter, r *http.Request, rest string) {
 		return
 	}
 	defer w.leave()
-	r.URL = w.target(rest, r.URL.RawQuery)
+	r.URL = w.target(rest, forwarded.Query(r.URL))
+	if r.ProtoMajor > 1 {
+		rw = uninformed{rw}
+	}
 	w.proxy.ServeHTTP(rw, r)
 }
+
+// uninformed passes on no 1xx. The server of HTTP/2 may still be reading its headers
+// when the client has gone and we write those of the answer: it would crash.
+type uninformed struct{ http.ResponseWriter }
+
+func (u uninformed) WriteHeader(status int) {
+	if status >= 200 {
+		u.ResponseWriter.WriteHeader(status)
+	}
+}
+
+// Unwrap is for http.ResponseController.
+func (u uninformed) Unwrap() http.ResponseWriter { return u.ResponseWriter }
 
 func (w *way) leave() {
 	w.Bulkhead.Leave()
@@ -78,11 +94,11 @@ func (w *way) leave() {
 func (w *way) rewrite(pr *httputil.ProxyRequest) {
 	pr.Out.URL.RawQuery = pr.In.URL.RawQuery // as it was written
 	pr.Out.Host = ""
-	pr.Out.Trailer = pr.In.Trailer // the same map: the server fills it in when the body has ended
+	pr.Out.Trailer = forwarded.Trailer(pr.In)
 	dropHTTP2Upgrade(pr.Out.Header)
 	forwarded.From(pr)
 	if u, ok := pr.In.Body.(*forwarded.Upload); ok {
-		pr.Out.Body = &sending{ReadCloser: pr.Out.Body, of: u}
+		pr.Out.Body = &sending{ReadCloser: pr.Out.Body, of: u, in: pr.In.Trailer, out: pr.Out.Trailer}
 	}
 }
 

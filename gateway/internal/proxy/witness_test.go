@@ -36,10 +36,10 @@ func TestReleasedCallersLeaveWitnesses(t *testing.T) {
 				}
 				callers.Wait()
 				pause(time.Second)
+				synctest.Wait()
 				if len(reasons) < 2 || reasons[0] != recloser.ReasonSuspected || reasons[1] != recloser.ReasonWitness {
 					t.Errorf("transitions %q, want one by suspicion and one by a witness", reasons)
 				}
-				synctest.Wait()
 				if b.hotel.Running() != 0 || b.breaker.Stats().InFlight != 0 {
 					t.Errorf("%d running, %d in flight", b.hotel.Running(), b.breaker.Stats().InFlight)
 				}
