@@ -48,7 +48,7 @@ func (w *wait) reading() {
 	if w.over {
 		return
 	}
-	w.reading = true
+	w.asked = true
 	if w.timer != nil {
 		w.timer.Stop()
 	}
@@ -65,7 +65,7 @@ func (w *wait) read(err error) {
 		w.bodyErr = err
 	}
 	w.sent = w.sent || err != nil
-	w.reading = false
+	w.asked = false
 	if w.over {
 		return
 	}

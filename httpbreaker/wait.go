@@ -21,14 +21,14 @@ type wait struct {
 	timeout time.Duration
 	timer   *time.Timer   // nil: no timeout; guarded by mu, as is
 	from    time.Duration // the permit's age when it began
-	stop    func() bool // ends the watch for a trip; nil: there is none
+	stop    func() bool   // ends the watch for a trip; nil: there is none
 
 	follow func() bool // of a detached request: ends what ends it with its caller
 	expire *time.Timer // of a witness: when it is slow; nil: it is none
 
 	mu      sync.Mutex // for the permit too, as long as over is not set
 	over    bool       // the headers came, or it was cut short
-	reading bool       // the caller is asked for a part of the body
+	asked   bool       // the caller is asked for a part of the body
 	sending bool       // the request's body is being sent
 	sent    bool       // it is, or there is none
 	bodyErr error      // why the request's body could not be read
@@ -122,9 +122,9 @@ func (w *wait) unfollow() bool { return w.follow == nil || w.follow() }
 func (w *wait) timeUp(late func() error) {
 	w.mu.Lock()
 	rest := left(w.timeout, w.from, w.permit.Age())
-	if again := rest > 0 || w.reading; again {
+	if again := rest > 0 || w.asked; again {
 		defer w.mu.Unlock()
-		if !w.reading && !w.over {
+		if !w.asked && !w.over {
 			w.timer.Reset(rest)
 		}
 		return

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"database/sql"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -17,6 +18,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/recloser-go/recloser/gateway/gatewaytest"
 	"github.com/recloser-go/recloser/internal/eventually"
@@ -174,22 +177,54 @@ func TestKeysOfClientsTakeNoMemory(t *testing.T) {
 	}
 }
 
-// onSmallDisk serves with its storage on a disk of half a MiB, which only that process
-// sees: a file system in memory, in a name space of its own. dir is where this process
-// finds it.
-func onSmallDisk(t *testing.T, config string) (n *node, dir string) {
+// disk is one that can be full, with the storage of a gateway.
+type disk struct {
+	dir        string // where this process finds it
+	says       string // what people are told when it is full
+	fill, free func()
+}
+
+// onSmallDisk serves with its storage on a small file system in memory, in a name
+// space of its own.
+func onSmallDisk(t *testing.T, config string) (*node, disk) {
 	t.Helper()
-	disk := t.TempDir()
-	n = &node{t: t, file: writeConfig(t, config+"storage: "+filepath.Join(disk, "recloser.db")+"\n")}
-	script := `mount -t tmpfs -o size=640k none "$1" && exec "$0" serve -c "$2" --log-format json`
-	args := []string{"--mount", "sh", "-c", script, binary, disk, n.file}
-	if os.Getuid() != 0 {
-		args = append([]string{"--map-root-user"}, args...)
-	}
-	n.process = start(t, "unshare", args...)
+	dir := t.TempDir()
+	n := &node{t: t, file: writeConfig(t, config+"storage: "+filepath.Join(dir, "recloser.db")+"\n")}
+	n.process = start(t, "unshare", "--map-root-user", "--mount", "sh", "-c",
+		`mount -t tmpfs -o size=640k none "$1" && exec "$0" serve -c "$2" --log-format json`, binary, dir, n.file)
 	serving := n.line("serving")
 	n.calls, n.admin = "http://"+serving["calls"].(string), "http://"+serving["admin"].(string)
-	return n, fmt.Sprintf("/proc/%d/root%s", n.cmd.Process.Pid, disk)
+	d := disk{dir: fmt.Sprintf("/proc/%d/root%s", n.cmd.Process.Pid, dir), says: "full; make room"}
+	ballast := filepath.Join(d.dir, "ballast")
+	d.fill = func() {
+		file, err := os.Create(ballast)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		if _, err := io.Copy(file, zeros(1<<30)); !errors.Is(err, syscall.ENOSPC) {
+			t.Fatalf("the disk has no end: %v", err)
+		}
+	}
+	d.free = func() {
+		if err := os.Remove(ballast); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return n, d
+}
+
+// onLimitedFiles serves with a limit on how long its files may become, where there
+// are no name spaces.
+func onLimitedFiles(t *testing.T, config string) (*node, disk) {
+	t.Helper()
+	n := startNode(t, config)
+	limit := func(most uint64) {
+		if err := unix.Prlimit(n.cmd.Process.Pid, unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: most, Max: unix.RLIM_INFINITY}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return n, disk{filepath.Dir(n.file), "look at its disk", func() { limit(4096) }, func() { limit(unix.RLIM_INFINITY) }}
 }
 
 // G28: the disk is full. Calls go on, breakers trip and operators act; the log, the API
@@ -197,22 +232,14 @@ func onSmallDisk(t *testing.T, config string) (n *node, dir string) {
 // and the file is whole.
 func TestDiskIsFull(t *testing.T) {
 	t.Parallel()
-	if out, err := exec.CommandContext(t.Context(), "unshare", "--map-root-user", "--mount", "true").CombinedOutput(); err != nil {
-		t.Logf("no name spaces here, so the storage's own tests have to do: %v %s", err, out)
-		return
+	serve := onSmallDisk
+	if exec.CommandContext(t.Context(), "unshare", "--map-root-user", "--mount", "true").Run() != nil {
+		serve = onLimitedFiles
 	}
 	h := newHotels(t, 2, ", breaker: { consecutive: 1, open_for: 1h, max_open_for: 1h }")
-	n, dir := onSmallDisk(t, head+h.lines+proxyRoute)
+	n, disk := serve(t, head+h.lines+proxyRoute)
 	n.must(http.MethodPut, "/dependencies/hotel-2/override", `{"mode": "isolated", "for": "1h", "reason": "before"}`)
-	ballast := filepath.Join(dir, "ballast")
-	file, err := os.Create(ballast)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err = io.Copy(file, zeros(1<<30)); err == nil {
-		t.Fatal("the disk has no end")
-	}
-	_ = file.Close()
+	disk.fill()
 
 	type storage struct {
 		OnDisk bool `json:"on_disk"`
@@ -227,7 +254,7 @@ func TestDiskIsFull(t *testing.T) {
 		n.must(http.MethodPut, "/dependencies/hotel-2/override", `{"mode": "held-closed", "for": "1h", "reason": "meanwhile"}`)
 		return !state().OnDisk
 	}, "the disk to be full")
-	if s := state(); !strings.Contains(s.Fault, "full") || !strings.Contains(s.Fault, "make room") {
+	if s := state(); !strings.Contains(s.Fault, disk.says) {
 		t.Errorf("the API says %q", s.Fault)
 	}
 	if a := get(n.admin + "/metrics"); !strings.Contains(a.body, "recloser_history_ok 0") {
@@ -243,17 +270,15 @@ func TestDiskIsFull(t *testing.T) {
 	get(n.calls + "/hotels/hotel-1/x")
 	n.await("hotel-1", "open")
 
-	if err := os.Remove(ballast); err != nil { // there is room again
-		t.Fatal(err)
-	}
+	disk.free()
 	copied := filepath.Join(t.TempDir(), "recloser.db")
 	n.signal(syscall.SIGSTOP) // an instant of its disk, as after a loss of power
-	copyStorage(t, dir, copied)
+	copyStorage(t, disk.dir, copied)
 	n.signal(syscall.SIGCONT)
 	mustBeWhole(t, copied)
 	eventually.True(t, 2*patience, func() bool { return state().OnDisk }, "it to be written again")
 	n.signal(syscall.SIGSTOP)
-	copyStorage(t, dir, copied)
+	copyStorage(t, disk.dir, copied)
 	mustBeWhole(t, copied)
 	m := &node{t: t, file: writeConfig(t, head+h.lines+proxyRoute+"storage: "+copied+"\n")}
 	m.start()

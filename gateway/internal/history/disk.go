@@ -15,7 +15,7 @@ import (
 // How soon the disk is tried again.
 const (
 	retryFault = 10 * time.Second // whoever has made room waits to see it
-	retrySoon  = time.Second // a daemon that is going away gives the lock back any moment; a pause of the disk may be over
+	retrySoon  = time.Second      // a daemon that is going away gives the lock back any moment; a pause of the disk may be over
 )
 
 // betweenFiles is how long a file that is broken is left where it is if another

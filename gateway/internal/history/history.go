@@ -5,7 +5,7 @@
 // The disk is never in the way of calls. What is in force is in memory as well,
 // in a database of the same shape, and all reading of it happens there. If the
 // file cannot be written, everything goes on in memory, Status says so, and each
-// 30 s it is tried again; then what was done meanwhile is written.
+// 10 s it is tried again; then what was done meanwhile is written.
 //
 // The path of an act: Commit (acts.go), store here, write in batch.go. The
 // path of an event: Record (events.go), flush and store here. Losing the disk and
