@@ -16,12 +16,12 @@ import (
 // slices apart that share a word, so a call from long ago never touches the
 // count of a new one.
 type ring struct {
-	limit    int64 // SlowCall as it was when the ring was made; never if off
-	shift    uint8 // a slice lasts 1<<shift ns
+	limit    int64         // SlowCall as it was when the ring was made; never if off
+	shift    uint8         // a slice lasts 1<<shift ns
+	lost     atomic.Uint32 // races lost to another processor since somebody looked: a few, then there are more rings
 	words    [ringSlices]atomic.Uint64
-	good     *histogram    // takes the calls that end well
-	releases *releases     // of its calls; nil without CancelOnTrip
-	lost     atomic.Uint32 // races lost to another processor since somebody looked; far from what all read
+	good     *histogram // takes the calls that end well
+	releases *releases  // of its calls; nil without CancelOnTrip
 }
 
 const (
