@@ -217,3 +217,26 @@ func TestClockDoesNotRunBack(t *testing.T) {
 		t.Errorf("back by %s", time.Duration(was-c.now()))
 	}
 }
+
+func TestAgeIsByTheBreakersClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock := stepped(2 * time.Millisecond)
+		b, err := New(Config{Clock: clock})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := b.Allow(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		clock.ticked(epoch.Add(50 * time.Millisecond))
+		clock.ticked(epoch.Add(10 * time.Second)) // we stood still
+		if got := p.Age(); got != 50*time.Millisecond+mostStep {
+			t.Errorf("its age is %s", got)
+		}
+		p.Done(nil)
+		if got := new(Permit).Age(); got != Off {
+			t.Errorf("the zero permit's age is %s", got)
+		}
+	})
+}

@@ -40,7 +40,6 @@ type Options struct {
 type Gateway struct {
 	load    func() (*config.Config, error)
 	started func()
-	stamp   string // of the files that Options.Config was read from
 	log     *slog.Logger
 	version string
 
@@ -63,6 +62,7 @@ type Gateway struct {
 	admin        *listener
 
 	reloading sync.Mutex
+	stamp     string        // of the files as they were last read
 	turn      chan struct{} // held by who changes what is there or what is set, see admin.Options
 	reloads   reloads
 

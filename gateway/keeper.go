@@ -104,9 +104,10 @@ func (k *keeper) save(saves []history.BreakerSave) {
 	}
 }
 
-// restore gives every breaker the state that it had before the restart, and what
-// operators have set. What cannot be restored is said in the log, and begins anew.
-func (k *keeper) restore(ctx context.Context) {
+// restore gives the breakers that are new, by ID, the state that they had before the
+// restart, or before a reload that they were missing in, and what operators have set.
+// What cannot be restored is said in the log, and begins anew.
+func (k *keeper) restore(ctx context.Context, isNew func(id string) bool) {
 	saves, err := k.history.Breakers(ctx)
 	if err != nil {
 		k.log.WarnContext(ctx, "the state before the restart is not known: all begin closed", "error", err)
@@ -122,7 +123,7 @@ func (k *keeper) restore(ctx context.Context) {
 	for _, s := range saves {
 		d, ok := k.deps.Get(s.ID)
 		switch {
-		case !ok:
+		case !ok || !isNew(s.ID):
 		case s.Key == "":
 			s.Saved.Override = set[s.ID] // the acts are what counts
 			delete(set, s.ID)
@@ -135,7 +136,7 @@ func (k *keeper) restore(ctx context.Context) {
 		}
 	}
 	for id, o := range set { // of breakers that were not saved yet
-		if d, ok := k.deps.Get(id); ok {
+		if d, ok := k.deps.Get(id); ok && isNew(id) {
 			saved := d.Breaker.Save()
 			saved.Override = o
 			k.restoreOne(ctx, id, "", d.Breaker, saved)

@@ -22,13 +22,14 @@ func (g *Gateway) Reload(ctx context.Context) error {
 	}
 	g.reloading.Lock()
 	defer g.reloading.Unlock()
+	g.stamp = g.config.Load().Stamp()
 	next, err := g.load()
 	if err == nil {
 		err = g.putInForce(next)
 	}
 	g.reloads.note(err)
 	if err != nil {
-		g.history.Record(history.Event{At: time.Now(), Kind: history.KindGateway, Text: "reload failed", Cause: err.Error()})
+		g.history.Record(history.Event{At: time.Now(), Kind: history.KindGateway, Text: "reload failed, the config in force stays: " + cut(err.Error()), Cause: err.Error()})
 		g.log.ErrorContext(ctx, "reload failed: the config in force stays", "error", err)
 		return fmt.Errorf("the config in force stays: %w", err)
 	}
@@ -65,11 +66,17 @@ func (g *Gateway) putInForce(next *config.Config) error {
 	defer func() { <-g.turn }()
 	old := g.config.Load()
 	changes := next.Diff(old)
+	there := make(map[string]bool)
+	for _, d := range g.deps.All() {
+		there[d.ID] = true
+	}
 	if err := g.deps.Apply(next.Dependencies); err != nil {
 		return err
 	}
 	g.config.Store(next)
 	g.addRunTime(context.Background()) // on other defaults now
+	// A line that was missing for a while does not lift what an operator has set.
+	g.keeper.restore(context.Background(), func(id string) bool { return !there[id] })
 	if err := g.handOver(context.Background()); err != nil {
 		g.log.Error("not kept: what the file took over", "error", err)
 	}
@@ -96,7 +103,7 @@ func (g *Gateway) putInForce(next *config.Config) error {
 func (g *Gateway) watch() {
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
-	inForce, seen := g.stamp, ""
+	seen := ""
 	for {
 		select {
 		case <-g.quit:
@@ -104,13 +111,19 @@ func (g *Gateway) watch() {
 		case <-ticker.C:
 		}
 		now := g.config.Load().Stamp()
-		if now == inForce || now != seen {
+		if now == g.lastRead() || now != seen {
 			seen = now
 			continue
 		}
-		inForce = now
 		_ = g.Reload(context.Background()) // it is in the log and the history
 	}
+}
+
+// lastRead returns the stamp of the files that were read last, right or wrong.
+func (g *Gateway) lastRead() string {
+	g.reloading.Lock()
+	defer g.reloading.Unlock()
+	return g.stamp
 }
 
 const watchEvery = time.Second

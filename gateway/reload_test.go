@@ -250,3 +250,61 @@ func TestHealthIsOfTheGatewayOnly(t *testing.T) {
 		t.Errorf("the dependencies view shows %d of 2 as open: %s", n, body)
 	}
 }
+
+// lines is a log that is told of each line.
+type lines func(line string)
+
+func (l lines) Write(p []byte) (int, error) {
+	l(string(p))
+	return len(p), nil
+}
+
+// Between what a reload reads of what is set and what it puts in force of that,
+// nobody acts: the reload would take the act back.
+func TestNobodyActsDuringAReload(t *testing.T) {
+	var g *Gateway
+	held := 0
+	log := lines(func(line string) {
+		if strings.Contains(line, "msg=reloaded") {
+			held = len(g.turn)
+		}
+	})
+	g, err := New(Options{
+		Config: parse(t, before), Load: func() (*config.Config, error) { return parse(t, after), nil },
+		Log: slog.New(slog.NewTextHandler(log, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if held != 1 || len(g.turn) != 0 {
+		t.Errorf("the turn of who acts: %d while it is put in force, want 1; %d later, want 0", held, len(g.turn))
+	}
+	g.close()
+}
+
+// A dependency that was missing in the file for a while is isolated as it was: in
+// this process as well as after a restart.
+func TestReloadBringsBackWhatWasSet(t *testing.T) {
+	configs := []string{after, before}
+	g, _ := reloading(t, func() (*config.Config, error) {
+		next := configs[0]
+		configs = configs[1:]
+		return parse(t, next), nil
+	})
+	send(t, g, http.MethodPut, "/api/v1/dependencies/b/override", `{"mode": "isolated", "no_expiry": true, "reason": "new lift"}`, http.StatusOK)
+	for range 2 {
+		if err := g.Reload(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, ok := g.Dependencies().Get("b")
+	if !ok {
+		t.Fatal("b is not there")
+	}
+	if o := b.Breaker.Stats().Override; o == nil || o.Why != "new lift" {
+		t.Errorf("override %+v, want it isolated as before", o)
+	}
+}

@@ -86,7 +86,7 @@ func New(o Options) (*Gateway, error) {
 	g.handlers = newHandlers(g.deps, g.process, func() config.Limits { return g.config.Load().Limits }, o.Log)
 	g.keeper.deps = g.deps
 	g.addRunTime(context.Background())
-	g.keeper.restore(context.Background())
+	g.keeper.restore(context.Background(), func(string) bool { return true })
 	if err := g.handOver(context.Background()); err != nil {
 		o.Log.Error("not kept: what the file took over", "error", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -14,14 +15,14 @@ import (
 // Transport.Detach. Either its caller is there when the answer comes and settles
 // it, or he was released before and the goroutine does.
 type detached struct {
-	t       *Transport
-	x       *exchange
-	permit  *recloser.Permit
-	out     *http.Request
-	settles atomic.Bool   // it is decided who
-	answer  chan answered // for the caller
-	away    chan error    // the caller goes, with that
-	decided chan struct{} // closed once he has gone, and what is to become of the request
+	t      *Transport
+	x      *exchange
+	permit *recloser.Permit
+	out    *http.Request
+	answer chan answered // for the caller
+
+	mu      sync.Mutex
+	settled bool // it is decided who settles it
 }
 
 // answered is what the base transport came to.
@@ -52,17 +53,19 @@ func (t *Transport) detaches(permit *recloser.Permit) bool { return t.Detach && 
 
 // sendDetached is send for a request that need not wait for the base transport.
 func (t *Transport) sendDetached(x *exchange, permit *recloser.Permit) (*http.Response, error) {
-	d := &detached{t: t, x: x, permit: permit, answer: make(chan answered, 1), away: make(chan error, 1), decided: make(chan struct{})}
+	d := &detached{t: t, x: x, permit: permit, answer: make(chan answered, 1)}
 	x.wait, d.out = t.startWait(x.req, permit)
-	released := permit.Released()
-	x.wait.stop = context.AfterFunc(released, func() { d.release(context.Cause(released)) })
 	go d.run()
+	released := permit.Released()
 	select {
 	case a := <-d.answer:
 		return d.hand(a)
-	case err := <-d.away:
+	case <-released.Done():
+	}
+	if err := context.Cause(released); d.release(err) {
 		return nil, err
 	}
+	return d.hand(<-d.answer)
 }
 
 // run sends the request.
@@ -72,15 +75,23 @@ func (d *detached) run() {
 		if !a.returned {
 			a.panicked = recover()
 		}
-		if d.settles.CompareAndSwap(false, true) {
+		if d.settles() {
 			d.answer <- a
 			return
 		}
-		<-d.decided
 		d.close(a)
 	}()
 	a.resp, a.err = d.t.base().RoundTrip(d.out) //nolint:bodyclose // who settles it sees to that
 	a.returned = true
+}
+
+// settles reports whether the caller settles it: he is still there.
+func (d *detached) settles() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	was := d.settled
+	d.settled = true
+	return !was
 }
 
 // hand settles the exchange for the caller, as if he had sent the request himself.
@@ -106,13 +117,15 @@ func (d *detached) close(a answered) {
 	}
 }
 
-// release lets the caller go. A witness runs on without him, for as long as it is
-// not slow.
-func (d *detached) release(err error) {
-	if !d.settles.CompareAndSwap(false, true) {
-		return // the answer was faster
+// release lets the caller go, unless the answer was faster. A witness runs on
+// without him, for as long as it is not slow.
+func (d *detached) release(err error) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.settled {
+		return false
 	}
-	defer close(d.decided)
+	d.settled = true
 	w := d.x.wait
 	if w.sentWholly() && d.permit.Witness() && w.unfollow() {
 		slow := &Cut{Outcome: recloser.Ignored, Err: errSlowWitness}
@@ -120,5 +133,5 @@ func (d *detached) release(err error) {
 	} else {
 		w.cutShort(&Cut{Outcome: recloser.Ignored, Err: err})
 	}
-	d.away <- err
+	return true
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"sync"
 	"time"
@@ -83,8 +84,8 @@ func (t *Transport) startWait(req *http.Request, permit *recloser.Permit) (*wait
 			ctx.followed.Store(true)
 			w.cancel(context.Cause(ctx.caller))
 		})
-		out = req.Clone(ctx)      // the caller may go and use his own again
-		out.Trailer = req.Trailer // but this is filled in when the body has ended
+		out = req.WithContext(ctx)
+		out.Header = maps.Clone(req.Header) // the caller may go and use his own again
 	} else {
 		out = req.WithContext(w.ctx)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/guard"
 	"github.com/recloser-go/recloser/httpbreaker"
 )
 
@@ -278,6 +279,45 @@ func TestCut(t *testing.T) {
 			if tt.ignored == 1 {
 				wantState(t, b, recloser.Closed) // one of our own making extends no run
 			}
+		})
+	}
+}
+
+// While this process stands still its coarse clock does, and the time of that is
+// nobody's: the answer is there by the time that the timers are.
+func TestTimeoutsDoNotCountOurOwnStandstill(t *testing.T) {
+	for name, cfg := range map[string]guard.Config{
+		"of an attempt": {AttemptTimeout: 3 * time.Second, Timeout: recloser.Off},
+		"of a call":     {AttemptTimeout: recloser.Off, Timeout: 3 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				clock := recloser.NewManualClock(time.Now())
+				cfg.Breaker = recloser.Config{Name: "hotel-1", Clock: clock}
+				g := newGuarded(t, cfg, func(req *http.Request) (*http.Response, error) {
+					if req.Method == http.MethodHead {
+						return hang(req)
+					}
+					pause(4 * time.Second)
+					if err := req.Context().Err(); err != nil {
+						return nil, err
+					}
+					return answers(200)(req)
+				})
+				if status, _, err := g.do(g.request(http.MethodGet, nil)); status != 200 {
+					t.Errorf("got %d, %v", status, err)
+				}
+				go func() { // it goes on
+					for range 10 {
+						pause(time.Second)
+						clock.Advance(time.Second)
+					}
+				}()
+				if _, _, err := g.do(g.request(http.MethodHead, nil)); !errors.As(err, new(*guard.TimeoutError)) {
+					t.Errorf("got %v, want a timeout", err)
+				}
+				pause(10 * time.Second)
+			})
 		})
 	}
 }

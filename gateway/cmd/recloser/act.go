@@ -110,7 +110,7 @@ func (p *program) act(ctx context.Context, a act) error {
 			done, now = append(done, client.Entry[client.Dependency]{Value: after, Raw: answer.Body}), answer.At
 		}
 		if err != nil && len(chosen) > 1 { // the others may still want it
-			fmt.Fprintf(p.stderr, "recloser: %s: %v\n", d.Value.ID, err)
+			fmt.Fprintf(p.stderr, "%s\n", inWords(fmt.Errorf("%s: %w", d.Value.ID, err)))
 		}
 		failed = cmp.Or(failed, err)
 	}

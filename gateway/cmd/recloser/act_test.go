@@ -227,13 +227,13 @@ func TestMoment(t *testing.T) {
 	for text, want := range map[string]string{
 		"18:00": "2026-11-30T18:00:00+01:00", "17:00": "2026-12-01T17:00:00+01:00", "09:30": "2026-12-01T09:30:00+01:00",
 		"2027-01-31T18:00": "2027-01-31T18:00:00+01:00", "2027-01-31 18:00": "2027-01-31T18:00:00+01:00",
-		"2027-01-31T18:00:00Z": "2027-01-31T18:00:00Z",
+		"2027-01-31T18:00:00Z": "2027-01-31T18:00:00Z", "9999-12-31T23:59:59Z": "9999-12-31T23:59:59Z",
 	} {
 		if got, err := moment("until", text, now); err != nil || got.Format(time.RFC3339) != want {
 			t.Errorf("%q: %s, %v; want %s", text, got.Format(time.RFC3339), err, want)
 		}
 	}
-	for _, text := range []string{"", "25:00", "tomorrow", "2027-02-30T18:00"} {
+	for _, text := range []string{"", "25:00", "tomorrow", "2027-02-30T18:00", "9999-12-31T23:59:59-01:00"} {
 		if got, err := moment("until", text, now); err == nil {
 			t.Errorf("%q: %s", text, got)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/recloser-go/recloser/gateway/internal/config"
+	"github.com/recloser-go/recloser/gateway/internal/plain"
 )
 
 const (
@@ -38,7 +39,7 @@ func (c *connection) complete(which names) cobra.CompletionFunc {
 			words = append(words, groups...)
 		}
 		words = slices.DeleteFunc(words, func(w string) bool {
-			return w == "" || !strings.HasPrefix(w, begun) || slices.Contains(args, w)
+			return w == "" || w != plain.Line(w) || !strings.HasPrefix(w, begun) || slices.Contains(args, w)
 		})
 		slices.Sort(words)
 		return slices.Compact(words), cobra.ShellCompDirectiveNoFileComp

@@ -80,7 +80,7 @@ func TestReload(t *testing.T) {
 		t.Errorf("sent %s, want %s", got, want)
 	}
 	g.answer("POST", "/reload", 422, `{"detail":"the config in force stays","errors":[{"message":"recloser.yaml:2:3: unknown key"}]}`)
-	if r := run(t, "reload"); r.code != exitUsage || r.stderr != "recloser: the config in force stays\nrecloser.yaml:2:3: unknown key\n" {
+	if r := run(t, "reload"); r.code != exitBadConfig || r.stderr != "recloser: the config in force stays\nrecloser.yaml:2:3: unknown key\n" {
 		t.Errorf("%+v", r)
 	}
 }

@@ -103,7 +103,7 @@ dependencies: { hotel-1: { url: %q, timeout: 400ms, attempt_timeout: 400ms, body
 		for err == nil {
 			<-ticker.C
 			var some int64
-			some, err = io.CopyN(io.Discard, resp.Body, slowly/150)
+			some, err = io.CopyN(io.Discard, resp.Body, slowly/75)
 			read += some
 		}
 		ticker.Stop()
@@ -194,7 +194,7 @@ func onSmallDisk(t *testing.T, config string) (*node, disk) {
 		`mount -t tmpfs -o size=640k none "$1" && exec "$0" serve -c "$2" --log-format json`, binary, dir, n.file)
 	serving := n.line("serving")
 	n.calls, n.admin = "http://"+serving["calls"].(string), "http://"+serving["admin"].(string)
-	d := disk{dir: fmt.Sprintf("/proc/%d/root%s", n.cmd.Process.Pid, dir), says: "full; make room"}
+	d := disk{dir: fmt.Sprintf("/proc/%d/root%s", n.cmd.Process.Pid, dir), says: "make room"}
 	ballast := filepath.Join(d.dir, "ballast")
 	d.fill = func() {
 		file, err := os.Create(ballast)

@@ -49,10 +49,11 @@ func TestManyCallersAtTheEndOfTheOpenTime(t *testing.T) {
 	eventually.True(t, patience, func() bool { return h.all[0].Calls() > before }, "a trial")
 	atTrial := asked.Load()
 	eventually.True(t, patience, func() bool { return asked.Load() > atTrial+1000 }, "all to have knocked")
-	cancel()
+	reached := h.all[0].Calls() - before
+	cancel() // also the trial's client: then the next call is one
 	callers.Wait()
-	if n := h.all[0].Calls() - before; n > 2 || time.Now().Before(until) {
-		t.Errorf("%d calls reached it", n)
+	if reached > 2 || time.Now().Before(until) {
+		t.Errorf("%d calls reached it", reached)
 	}
 }
 
@@ -301,7 +302,7 @@ func TestBulkheadRefusesNoBurst(t *testing.T) {
 	}
 	var callers sync.WaitGroup
 	h.all[0].Now(gatewaytest.Slow(300*time.Millisecond, gatewaytest.Yes()))
-	for range 3 {
+	for range 2 {
 		for range 256 {
 			callers.Go(call)
 		}
@@ -317,7 +318,7 @@ func TestBulkheadRefusesNoBurst(t *testing.T) {
 	})
 	ticker := time.NewTicker(time.Millisecond)
 	defer ticker.Stop()
-	for range 2000 {
+	for range 1500 {
 		<-ticker.C
 		callers.Go(call)
 	}

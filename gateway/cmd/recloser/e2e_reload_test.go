@@ -21,6 +21,7 @@ import (
 // of it, and what is wrong changes nothing and is said. G07: a dependency that is open
 // stays open, with the time that was left.
 func TestReloadInEachWay(t *testing.T) {
+	t.Parallel()
 	h := newHotels(t, 2, ", breaker: { consecutive: 1, open_for: 1h, max_open_for: 1h }")
 	h.all[0].Now(gatewaytest.Answer(http.StatusInternalServerError, ""))
 	config := head + h.lines + proxyRoute
@@ -72,6 +73,10 @@ func TestReloadInEachWay(t *testing.T) {
 				t.Errorf("hotel-1: %+v", a)
 			}
 		})
+	}
+	// What was asked for is not read a second time by itself.
+	if got, want := grep(get(n.admin+"/metrics").body, "recloser_reloads_total{"), "recloser_reloads_total{result=\"failed\"} 3\nrecloser_reloads_total{result=\"ok\"} 3\n"; got != want {
+		t.Errorf("counted as\n%s", got)
 	}
 }
 
@@ -255,11 +260,11 @@ func TestSignInOnTheWire(t *testing.T) {
 // G12: what an operator isolates stays so over a restart, with who and why, and ends
 // at its time by itself.
 func TestIsolationOutlivesARestart(t *testing.T) {
+	t.Parallel()
 	h := newHotels(t, 1, "")
 	n := startNode(t, head+h.lines+proxyRoute)
-	t.Setenv("RECLOSER_SERVER", n.admin)
 	began := time.Now()
-	if r := run(t, "isolate", "hotel-1", "--for", "2s", "--reason", "new lift"); r.code != exitGood {
+	if r := run(t, "isolate", "hotel-1", "--server", n.admin, "--for", "2s", "--reason", "new lift"); r.code != exitGood {
 		t.Fatalf("%+v", r)
 	}
 	was := n.state("hotel-1")

@@ -13,13 +13,13 @@ import (
 	"github.com/recloser-go/recloser/gateway/gatewaytest"
 )
 
-// G24: the gateway itself stands still for half a second under load, three times. It
+// G24: the gateway itself stands still for most of a second under load, twice. It
 // is nobody's failure, although each call then took longer than any may; and whoever
 // hangs afterwards is cut off.
 func TestOwnStallUnderLoad(t *testing.T) {
-	h := newHotels(t, 3, ", breaker: { slow_call: 400ms, suspect: 250ms, consecutive: 2, spread: off }")
+	h := newHotels(t, 3, ", breaker: { slow_call: 650ms, suspect: 600ms, consecutive: 2, spread: off }")
 	for _, hotel := range h.all {
-		hotel.Now(gatewaytest.Slow(100*time.Millisecond, gatewaytest.Yes()))
+		hotel.Now(gatewaytest.Slow(30*time.Millisecond, gatewaytest.Yes()))
 	}
 	n := startNode(t, head+h.lines+proxyRoute)
 	var bad, good atomic.Int64
@@ -30,10 +30,10 @@ func TestOwnStallUnderLoad(t *testing.T) {
 			bad.Add(1)
 		}
 	})
-	for range 3 {
+	for range 2 {
 		<-time.After(400 * time.Millisecond)
 		n.signal(syscall.SIGSTOP)
-		<-time.After(500 * time.Millisecond)
+		<-time.After(800 * time.Millisecond)
 		n.signal(syscall.SIGCONT)
 	}
 	<-time.After(400 * time.Millisecond)
@@ -41,7 +41,7 @@ func TestOwnStallUnderLoad(t *testing.T) {
 	if log := n.stderr.String(); bad.Load() > 0 || strings.Contains(log, "changed state") {
 		t.Errorf("%d of %d calls were bad", bad.Load(), bad.Load()+good.Load())
 	}
-	if good.Load() < 100 {
+	if good.Load() < 60 {
 		t.Errorf("only %d calls: the machine is too busy to say anything", good.Load())
 	}
 	h.all[0].Now(gatewaytest.Hang())

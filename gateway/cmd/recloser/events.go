@@ -164,7 +164,7 @@ func ago(text string, now time.Time) (time.Time, error) {
 
 // follow writes each event that comes until ctx is done, which is a good end.
 func (p *program) follow(ctx context.Context, api *client.Client, e eventsRun, v view, last int64) error {
-	lost := func(err error) { fmt.Fprintf(p.stderr, "recloser: %v; trying again\n", err) }
+	lost := func(err error) { fmt.Fprintf(p.stderr, "%s; trying again\n", inWords(err)) }
 	for m, err := range api.Stream(ctx, last, lost) {
 		if err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -33,6 +34,11 @@ func TestMain(m *testing.M) {
 	if os.Getenv(upstreamEnv) != "" {
 		serveUpstream()
 		return
+	}
+	flag.Parse()
+	if err := flag.Set("test.parallel", "8"); err != nil { // those that run in parallel wait, most of the time
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
 	os.Exit(buildAndRun(m))
 }

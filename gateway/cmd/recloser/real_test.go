@@ -105,7 +105,7 @@ func TestVerbsOnARealGateway(t *testing.T) {
 	if err := os.WriteFile(file, []byte("x: 1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	want(exitUsage, `unknown key "x"`, "reload")
+	want(exitBadConfig, `unknown key "x"`, "reload")
 }
 
 // The first token is made beside a gateway that asks for one, and counts there.

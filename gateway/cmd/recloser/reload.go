@@ -1,11 +1,14 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/recloser-go/recloser/gateway/internal/client"
 )
 
 func (p *program) reloadCommand() *cobra.Command {
@@ -23,7 +26,12 @@ func (p *program) reloadCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if _, err := api.Act(cmd.Context(), http.MethodPost, "reload", nil, words{Reason: reason, By: by()}); err != nil {
+			_, err = api.Act(cmd.Context(), http.MethodPost, "reload", nil, words{Reason: reason, By: by()})
+			var refused *client.Error
+			if errors.As(err, &refused) && refused.Status == http.StatusUnprocessableEntity {
+				return exit{exitBadConfig, err} // it is the file that is wrong, not the command line
+			}
+			if err != nil {
 				return err
 			}
 			fmt.Fprintln(p.stderr, "The config is in force; every breaker kept its state.")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/recloser-go/recloser/gateway/internal/client"
 	"github.com/recloser-go/recloser/gateway/internal/config"
+	"github.com/recloser-go/recloser/gateway/internal/plain"
 	"github.com/recloser-go/recloser/internal/suggest"
 )
 
@@ -178,5 +179,11 @@ func inWords(err error) string {
 	if faults, ok := errors.AsType[config.Errors](err); ok {
 		return faults.Detail()
 	}
-	return "recloser: " + strings.TrimSpace(err.Error())
+	// Others wrote parts of it, such as a server that is no gateway: none of it may
+	// steer the terminal.
+	lines := strings.Split(strings.TrimSpace(err.Error()), "\n")
+	for i, line := range lines {
+		lines[i] = plain.Line(line)
+	}
+	return "recloser: " + strings.Join(lines, "\n")
 }

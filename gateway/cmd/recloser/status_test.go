@@ -48,6 +48,23 @@ func TestStatusShowsNoControlCharacters(t *testing.T) {
 	}
 }
 
+// What a server says is wrong does not steer the terminal either, whoever it is.
+func TestErrorsShowNoControlCharacters(t *testing.T) {
+	g := newFakeGateway(t)
+	const bad = `\u001b]0;x\u0007\u001b[31m\u202e`
+	g.answer("GET", "/dependencies", 422, `{"detail":"bad `+bad+`","errors":[{"location":"body.`+bad+`","message":"two`+bad+`"}]}`)
+	if r := run(t, "status"); r.code != exitUsage || r.stderr != "recloser: bad ]0;x [31m\n]0;x [31m : two ]0;x [31m\n" {
+		t.Errorf("%+v", r)
+	}
+	g.answer("GET", "/dependencies", 200, `{"dependencies":[{"id":"a`+bad+`","group":"b`+bad+`"},{"id":"c","group":"d"}]}`)
+	if r := run(t, "reset", "x", "--reason", "y"); r.code != exitNotFound || strings.ContainsAny(r.stderr, "\x1b\x07\u202e") {
+		t.Errorf("%+v", r)
+	}
+	if r := run(t, "__complete", "status", ""); r.stdout != "c\nd\n:4\n" {
+		t.Errorf("completion %q", r.stdout)
+	}
+}
+
 func TestStatusExitCodes(t *testing.T) {
 	g := newFakeGateway(t)
 	for _, c := range []struct {

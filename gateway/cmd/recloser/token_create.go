@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -92,7 +93,7 @@ func (p *program) createToken(ctx context.Context, t tokenRun) error {
 	if token.Expires != nil {
 		end = "until " + token.Expires.UTC().Format("2006-01-02 15:04 UTC")
 	}
-	fmt.Fprintf(p.stderr, "Token %s for %s: %s, %s. Keep it now, it is never shown again.\n", token.ID, plain.Line(token.Name), mayWhat(token.Token), end)
+	fmt.Fprintf(p.stderr, "Token %s for %s: %s, %s. Keep it now, it is never shown again.\n", plain.Line(token.ID), plain.Line(token.Name), mayWhat(token.Token), end)
 	return nil
 }
 
@@ -149,5 +150,11 @@ func (t *tokenRun) createOnline(ctx context.Context, expires time.Time) (token c
 	if err != nil {
 		return token, nil, err
 	}
-	return token, answer.Body, answer.Into(&token)
+	if err := answer.Into(&token); err != nil {
+		return token, nil, err
+	}
+	if token.Secret == "" {
+		return token, nil, exit{exitFailed, errors.New("the answer has no token in it: is that a gateway? Look with recloser token list")}
+	}
+	return token, answer.Body, nil
 }

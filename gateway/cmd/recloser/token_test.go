@@ -40,6 +40,10 @@ func TestTokensOnline(t *testing.T) {
 	if r := run(t, "token", "create", "--no-expiry"); r.code != exitNotAllowed || r.stdout != "" {
 		t.Errorf("%+v", r)
 	}
+	g.answer("POST", "/tokens", 200, `{"name":"another API"}`)
+	if r := run(t, "token", "create", "--no-expiry"); r.code != exitFailed || r.stdout != "" || !strings.Contains(r.stderr, "no token in it") {
+		t.Errorf("an answer without a token: %+v", r)
+	}
 	for args, said := range map[string]string{
 		"create":                               "say once how long it holds",
 		"create --for 1d --no-expiry":          "say once how long it holds",

@@ -75,7 +75,7 @@ func (p *program) watch(ctx context.Context, api *client.Client, s statusRun, se
 			return nil
 		case remote && (failure.Kind == client.Unreachable || failure.Kind == client.Failed):
 			if !lost {
-				fmt.Fprintf(p.stderr, "recloser: %v; trying again\n", err)
+				fmt.Fprintf(p.stderr, "%s; trying again\n", inWords(err))
 			}
 			lost = true
 			continue

@@ -90,9 +90,6 @@ func New(o Options) http.Handler {
 		name, _ := os.Hostname()
 		o.Node = cmp.Or(name, "this one")
 	}
-	if o.Turn == nil {
-		o.Turn = make(chan struct{}, 1)
-	}
 	if o.Started.IsZero() {
 		o.Started = time.Now()
 	}

@@ -16,14 +16,17 @@ import (
 type api struct {
 	Options
 	routes  huma.API
-	streams chan struct{} // those that run
+	streams streams
 	keys    keyLocks
 	lookup  func(ctx context.Context, network, host string) ([]netip.Addr, error) // of names
 }
 
 func newAPI(o Options) *api {
+	if o.Turn == nil {
+		o.Turn = make(chan struct{}, 1)
+	}
 	return &api{
-		Options: o, streams: make(chan struct{}, mostStreams), lookup: net.DefaultResolver.LookupNetIP,
+		Options: o, lookup: net.DefaultResolver.LookupNetIP,
 	}
 }
 

@@ -117,7 +117,7 @@ func (a *api) define(ctx context.Context, in *defineInput) (*dependencyOutput, e
 		if !d.RunTime {
 			return nil, a.ofFile(d)
 		}
-		return nil, a.newConflict(d, fmt.Sprintf("%s is there already; change it with PATCH", d.ID))
+		return nil, a.newConflict(d, fmt.Sprintf("%s is there already: change that one, or take another id", d.ID))
 	}
 	there := 0
 	for _, d := range a.Dependencies.All() {
@@ -180,8 +180,12 @@ func (a *api) put(ctx context.Context, name, id string, definition map[string]an
 		text, _ := json.Marshal(old) // it was read from JSON
 		was = history.PutDependency(id, text)
 	}
+	changes := []history.Change{history.PutDependency(id, text)}
+	if name == "add dependency" { // what is known of a former one of that ID, such as of the file, is not of this one
+		changes = append([]history.Change{history.DeleteDependency(id)}, changes...)
+	}
 	entry := a.entry(name, id, w, time.Time{})
-	if err := a.commit(ctx, entry, history.PutDependency(id, text)); err != nil {
+	if err := a.commit(ctx, entry, changes...); err != nil {
 		return nil, err
 	}
 	d, err := a.Dependencies.Put(c)

@@ -177,7 +177,7 @@ func (a *api) window(ctx context.Context, id string) (maintenance.Window, error)
 	}
 	i := slices.IndexFunc(all, func(w maintenance.Window) bool { return w.ID == id })
 	if i < 0 {
-		return maintenance.Window{}, huma.Error404NotFound(fmt.Sprintf("no maintenance %q; those there are: GET %s", cut(id, 64), maintenancePath))
+		return maintenance.Window{}, huma.Error404NotFound(fmt.Sprintf("no maintenance %q; recloser maintenance list shows those there are, and so does GET %s", cut(id, 64), maintenancePath))
 	}
 	return all[i], nil
 }

@@ -1,10 +1,12 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -16,8 +18,10 @@ import (
 
 const (
 	mostStreams = 256              // at once; each costs a goroutine and a connection
+	mostOfOne   = mostStreams / 2  // of one caller: who takes all he can leaves room for others
 	heartbeat   = 15 * time.Second // of silence, after which proxies and clients think it dead
 	writeFor    = 10 * time.Second // how long a reader may take to make room
+	recheck     = time.Second      // a token that was revoked, or has expired, is read on no longer than this
 )
 
 type streamInput struct {
@@ -44,21 +48,54 @@ func (a *api) registerStream() {
 		role:   auth.Viewer,
 		answer: "id: 41\nevent: transition\ndata: {\"id\":41,\"kind\":\"transition\",\"dependency\":\"hotel-1\",\"from\":\"closed\",\"to\":\"open\",\"text\":\"…\"}\n\n",
 	}
-	register(a, op, func(_ context.Context, in *streamInput) (*huma.StreamResponse, error) {
+	register(a, op, func(ctx context.Context, in *streamInput) (*huma.StreamResponse, error) {
 		if a.History == nil {
 			return nil, absent("history")
 		}
-		select {
-		case a.streams <- struct{}{}:
-		default:
-			return nil, huma.Error503ServiceUnavailable(fmt.Sprintf("%d streams run, and more are not possible; close some, or read /api/v1/events", mostStreams))
+		c := auth.From(ctx)
+		caller := cmp.Or(c.Token, c.From)
+		if n, ok := a.streams.begin(caller); !ok {
+			return nil, huma.Error503ServiceUnavailable(fmt.Sprintf("%d streams run, and more are not possible; close some, or read /api/v1/events", n))
 		}
 		return &huma.StreamResponse{Body: func(ctx huma.Context) {
-			defer func() { <-a.streams }()
+			defer a.streams.end(caller)
 			r, w := humago.Unwrap(ctx)
 			a.stream(w, r, max(in.LastEventID, in.After))
 		}}, nil
 	})
+}
+
+// streams counts those that run. Its zero value is ready to use.
+type streams struct {
+	mu  sync.Mutex
+	all int
+	of  map[string]int // by caller
+}
+
+// begin counts one more, which calls end, or returns how many are in the way.
+func (s *streams) begin(caller string) (running int, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.all >= mostStreams:
+		return s.all, false
+	case s.of[caller] >= mostOfOne:
+		return s.of[caller], false
+	case s.of == nil:
+		s.of = make(map[string]int)
+	}
+	s.all++
+	s.of[caller]++
+	return s.all, true
+}
+
+func (s *streams) end(caller string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all--
+	if s.of[caller]--; s.of[caller] == 0 {
+		delete(s.of, caller)
+	}
 }
 
 // stream writes until the client is gone, is too slow or is not welcome any more,
@@ -89,18 +126,22 @@ func (a *api) stream(w http.ResponseWriter, r *http.Request, after int64) {
 
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
+	still := time.NewTicker(recheck)
+	defer still.Stop()
 	for s.err == nil {
 		select {
 		case <-ctx.Done():
 			return
 		case <-a.Quit:
 			return
-		case <-beat.C:
+		case <-still.C:
 			if a.Auth.Still(r) != nil {
 				s.message(0, "dropped", dropped{"the token does not hold any more: sign in anew"})
 				s.flush()
 				return
 			}
+			continue
+		case <-beat.C:
 			s.text(": heartbeat\n\n")
 		case e, ok := <-live:
 			if !ok {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/recloser-go/recloser/gateway/internal/auth"
 	"github.com/recloser-go/recloser/gateway/internal/history"
+	"github.com/recloser-go/recloser/internal/eventually"
 )
 
 const streamPath = "/api/v1/stream"
@@ -240,23 +241,29 @@ func TestStreamEndsWithTheGateway(t *testing.T) {
 	}
 }
 
-// Streams are bounded, and one that ended makes room.
+// Streams are bounded, one that ended makes room, and nobody takes all of it.
 func TestStreamsAreBounded(t *testing.T) {
 	w := newWhole(t)
 	a := w.api()
-	for range mostStreams {
-		a.streams <- struct{}{}
+	for range mostOfOne {
+		a.streams.begin("greedy")
+		a.streams.begin("other")
 	}
 	mux := http.NewServeMux()
 	a.register(mux)
 	w.handler = a.Auth.Handler(mux)
 	w.wantProblem(http.StatusServiceUnavailable, "more are not possible", "GET", streamPath, "")
-	<-a.streams
+	a.streams.end("greedy")
+	a.streams.end("greedy")
+	a.streams.begin("greedy")
+	if n, ok := a.streams.begin("other"); ok || n != mostOfOne {
+		t.Errorf("one caller has %d of %d streams, and one more", n, mostStreams)
+	}
 	server := w.serve()
 	f := w.follow(server)
 	f.ready()
 	f.cancel()
-	a.streams <- struct{}{} // waits until its end is noticed
+	eventually.True(t, 10*time.Second, func() bool { _, ok := a.streams.begin("third"); return ok }, "the stream to have ended")
 }
 
 func TestBadStreams(t *testing.T) {
@@ -281,7 +288,7 @@ func streamIn(t *testing.T, f func(t *testing.T, w *whole, client net.Conn, ende
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := openWhole(t, "", signIn)
-		secret, token := auth.Create("cms", auth.Viewer, "", time.Now().Add(time.Minute))
+		secret, token := auth.Create("cms", auth.Viewer, "", time.Now().Add(62*time.Second))
 		if err := w.options.History.Commit(t.Context(), history.Act{}, history.PutToken(token)); err != nil {
 			t.Fatal(err)
 		}
@@ -325,7 +332,7 @@ func TestStreamEndsWithItsToken(t *testing.T) {
 		began := time.Now()
 		text, _ := io.ReadAll(client)
 		<-ended
-		if after := time.Since(began); after != time.Minute || !strings.Contains(string(text), "event: dropped\ndata: {\"detail\":\"the token") {
+		if after := time.Since(began); after != 62*time.Second || !strings.Contains(string(text), "event: dropped\ndata: {\"detail\":\"the token") {
 			t.Errorf("ended after %s: %s", after, text)
 		}
 	})

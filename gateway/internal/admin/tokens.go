@@ -175,7 +175,7 @@ func (a *api) revokeToken(ctx context.Context, in *revokeInput) (*struct{}, erro
 		return nil, a.unread(ctx, err)
 	}
 	if !slices.ContainsFunc(all, func(t history.Token) bool { return t.ID == in.ID }) {
-		return nil, huma.Error404NotFound(fmt.Sprintf("no token %q; those there are: GET %s", cut(in.ID, 64), tokensPath))
+		return nil, huma.Error404NotFound(fmt.Sprintf("no token %q; recloser token list shows those there are, and so does GET %s", cut(in.ID, 64), tokensPath))
 	}
 	entry := a.entry("revoke token", in.ID, w, time.Time{})
 	if err := a.commit(ctx, entry, history.DeleteToken(in.ID)); err != nil {

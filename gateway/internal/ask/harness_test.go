@@ -68,7 +68,7 @@ func newBenchOf(t *testing.T, behaviours []gatewaytest.Behaviour, change func(*c
 		b.hotels = append(b.hotels, hotel)
 		network.Serve(id+".example", hotel)
 	}
-	deps, err := dependency.NewList(list)
+	deps, err := dependency.Maker{Clock: settings.Clock}.NewList(list)
 	if err != nil {
 		t.Fatal(err)
 	}

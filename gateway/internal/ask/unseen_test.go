@@ -12,6 +12,7 @@ import (
 	"github.com/recloser-go/recloser"
 	"github.com/recloser-go/recloser/gateway/gatewaytest"
 	"github.com/recloser-go/recloser/gateway/internal/ask"
+	"github.com/recloser-go/recloser/gateway/internal/config"
 )
 
 func TestG04_TheRestIsNoFailure(t *testing.T) {
@@ -209,4 +210,37 @@ func hangIsCutOff(t *testing.T, limit time.Duration) {
 		t.Errorf("%d connections to the healthy member, want 1", n)
 	}
 	pause(5 * time.Second)
+}
+
+// While this process stands still its coarse clock does, and the time of that is no
+// member's: its answer may be here, and unread.
+func TestOurOwnStandstillIsNoMembersFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock := recloser.NewManualClock(time.Now())
+		b := newBench(t, hotels(gatewaytest.Yes(), after(2900*ms, gatewaytest.No())), func(_ *config.Ask, c *recloser.Config) {
+			c.Clock, c.SlowCall = clock, 400*ms
+		})
+		b.ask().want(t, 200, ask.Yes, "yes pending", 0)
+		pause(4 * time.Second)
+		if s := b.stats(1); s.Success != 1 || s.Failed != 0 || s.Ignored != 0 || s.InFlight != 0 {
+			t.Errorf("%d good, %d failed, %d ignored, %d running", s.Success, s.Failed, s.Ignored, s.InFlight)
+		}
+	})
+}
+
+// With a breaker for each key nothing is suspect before it is slow, so what is usual
+// must not cut a member off that has got slower for good.
+func TestMemberWithKeysRunsOnUntilItIsSlow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBenchOf(t, hotels(gatewaytest.Yes(), after(900*ms, gatewaytest.No())), func(d *config.Dependency, _ *config.Route) {
+			d.Suspect, d.Key = 250*ms, &config.Key{Header: "X-Property"}
+		})
+		for range 10 {
+			b.send(t.Context(), http.MethodGet, "/access", nil, "X-Property", "17").want(t, 200, ask.Yes, "yes pending", 0)
+			pause(2 * time.Second)
+		}
+		if s := b.deps[1].Keys.Get("17").Stats(); s.Success != 10 || s.Failed != 0 {
+			t.Errorf("%d good, %d failed, %s", s.Success, s.Failed, s.State)
+		}
+	})
 }

@@ -173,12 +173,19 @@ func (c *Client) request(ctx context.Context, method, path string, query url.Val
 	return req, nil
 }
 
+// clock returns what time it is there. The header knows whole seconds only, so where
+// this machine's clock agrees with it, that one is taken.
+func clock(resp *http.Response, here time.Time) time.Time {
+	there, err := http.ParseTime(resp.Header.Get("Date"))
+	if since := here.Sub(there); err != nil || since >= 0 && since < 2*time.Second {
+		return here
+	}
+	return there
+}
+
 // judge tells an answer of the API from a problem and from what is no gateway.
 func (c *Client) judge(resp *http.Response, content []byte) (Answer, error) {
-	at, err := http.ParseTime(resp.Header.Get("Date"))
-	if err != nil {
-		at = time.Now().UTC()
-	}
+	at := clock(resp, time.Now().UTC())
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	isJSON := (kind == "application/json" || strings.HasSuffix(kind, "+json")) && json.Valid(content)
 	switch {

@@ -1,6 +1,7 @@
 package forwarded
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -85,7 +86,7 @@ func TestUploadThatOutlivesItsHandler(t *testing.T) {
 	u.Leave()
 	before := len(w.deadlines)
 	_ = client.CloseWithError(io.ErrUnexpectedEOF)
-	if err := <-done; err != io.ErrUnexpectedEOF {
+	if err := <-done; !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("the read ended with %v", err)
 	}
 	if len(w.deadlines) > before {

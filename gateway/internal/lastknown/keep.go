@@ -36,7 +36,8 @@ func judge(r *http.Request, status int, h http.Header) verdict {
 // it is old. One for a single client may be if that client has said who it is, as
 // no other gets it then.
 func mayBeKept(r *http.Request, h http.Header) bool {
-	if slices.Contains(namesIn(h["Vary"]), "*") || len(h["Content-Range"]) > 0 {
+	vary := namesIn(h["Vary"]) // X-Forwarded-For is ours, and no part of a request that comes
+	if slices.Contains(vary, "*") || slices.Contains(vary, "X-Forwarded-For") || len(h["Content-Range"]) > 0 {
 		return false
 	}
 	if slices.ContainsFunc(directives(r.Header), func(d string) bool { return d == "no-store" }) {

@@ -81,9 +81,10 @@ func New(c *config.LastKnown, clock vtime.Clock) *Store {
 }
 
 // credentials adds to names those of the headers by which clients say who they
-// are.
+// are; and Connection, as what that names does not reach the dependency: its answer
+// to one client would be given to others who do send it.
 func credentials(names []string) []string {
-	all := []string{"Authorization", "Cookie"}
+	all := []string{"Authorization", "Cookie", "Connection"}
 	for _, n := range names {
 		if n = http.CanonicalHeaderKey(n); !slices.Contains(all, n) {
 			all = append(all, n)

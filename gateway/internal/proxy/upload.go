@@ -19,7 +19,7 @@ type sending struct {
 // are when the body has ended.
 func (s *sending) Read(p []byte) (int, error) {
 	n, err := s.ReadCloser.Read(p)
-	if err == io.EOF { //nolint:errorlint // readers return it bare, and a wrapped one is another
+	if err == io.EOF {
 		for name := range s.out {
 			s.out[name] = s.in[name]
 		}
