@@ -18,7 +18,7 @@ each = @status=0; for m in $(MODULES); do echo "== $$m: $(1)"; (cd $$m && $(1)) 
 
 .PHONY: help
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: build ## hotels that hang while people wait: with Recloser and without, side by side
@@ -59,6 +59,16 @@ format: $(BIN)/gofumpt ## format all Go code
 bench: ## Recloser and its rivals in one interleaved run, 2 minutes; BENCH="-quick -only guard" for less
 	@scripts/need go
 	go -C bench run ./cmd/ratios $(BENCH)
+
+.PHONY: bench-gateway
+bench-gateway: ## the gateway, nginx, haproxy and Caddy side by side, an hour; BENCH="-quick" for 6 minutes
+	@RUNLEVEL=1 scripts/need go nginx haproxy
+	go -C bench/gateway run ./cmd/compare $(BENCH)
+
+.PHONY: soak
+soak: ## 20 minutes at 80 % load with random faults; SOAK="-for 2m" for less
+	@scripts/need go
+	go -C bench/gateway run ./cmd/soak $(SOAK)
 
 .PHONY: man
 man: ## docs/man: the manual pages of the command line, from its own help
