@@ -4,8 +4,8 @@ export GOWORK := off
 
 # What a target needs besides make and a POSIX shell. As root on Debian it is
 # installed when missing, see scripts/need.
-TEST_NEEDS := go
-RACE_NEEDS := go gcc
+TEST_NEEDS := go curl
+RACE_NEEDS := go gcc curl
 
 BIN     := bin
 MODULES := $(shell scripts/modules)

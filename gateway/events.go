@@ -61,7 +61,7 @@ func (g *Gateway) recordTransition(id, key string, t recloser.Transition) {
 func (g *Gateway) record(e history.Event) { g.history.Record(e) }
 
 func (g *Gateway) recordMaintenance(n maintenance.Notice) {
-	g.log.Info(n.Text, "maintenance", n.Window.Name)
+	g.log.Info("maintenance", "name", n.Window.Name, "says", n.Text)
 	g.history.Record(history.Event{
 		At: n.At, Kind: history.KindMaintenance, By: n.Window.By, Note: n.Window.Reason, Text: n.Text,
 	})

@@ -55,7 +55,7 @@ func startGateway(t *testing.T, yaml string) (*Gateway, *gatewaytest.Log) {
 
 func stop(t *testing.T, g *Gateway) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience) // t.Context is done in a cleanup
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience) // it is done in a cleanup
 	defer cancel()
 	if err := g.Stop(ctx); err != nil {
 		t.Error(err)

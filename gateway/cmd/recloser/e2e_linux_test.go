@@ -107,7 +107,7 @@ dependencies: { hotel-1: { url: %q, timeout: 400ms, attempt_timeout: 400ms, body
 			read += some
 		}
 		ticker.Stop()
-		if err != io.EOF || read != slowly {
+		if !errors.Is(err, io.EOF) || read != slowly {
 			t.Errorf("%s: the slow reader got %d of %d bytes, %v", name, read, slowly, err)
 		}
 		if slow := n.peak(); slow > small+small/2 {

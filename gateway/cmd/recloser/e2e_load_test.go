@@ -128,7 +128,7 @@ func TestProbeAlone(t *testing.T) {
 	}
 }
 
-// hang is what clients of some paths saw since something began.
+// seenByClients is what clients of some paths saw since something began.
 type seenByClients struct {
 	mu      sync.Mutex
 	refused map[string]time.Time // first refusal, by path

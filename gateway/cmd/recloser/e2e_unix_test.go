@@ -17,9 +17,9 @@ import (
 // is nobody's failure, although each call then took longer than any may; and whoever
 // hangs afterwards is cut off.
 func TestOwnStallUnderLoad(t *testing.T) {
-	h := newHotels(t, 3, ", breaker: { slow_call: 650ms, suspect: 600ms, consecutive: 2, spread: off }")
+	h := newHotels(t, 3, ", breaker: { slow_call: 650ms, suspect: 600ms, consecutive: 1, spread: off }")
 	for _, hotel := range h.all {
-		hotel.Now(gatewaytest.Slow(30*time.Millisecond, gatewaytest.Yes()))
+		hotel.Now(gatewaytest.Slow(50*time.Millisecond, gatewaytest.Yes()))
 	}
 	n := startNode(t, head+h.lines+proxyRoute)
 	var bad, good atomic.Int64
