@@ -93,7 +93,7 @@ func (p *program) act(ctx context.Context, a act) error {
 		return badUsage("--if-version is the version of one dependency, not of %d", len(chosen))
 	}
 	if a.dryRun {
-		fmt.Fprintf(p.stderr, "Nothing is changed. This would %s %s, now:\n", a.verb, count(len(chosen), "dependency", "dependencies"))
+		fmt.Fprintf(p.stderr, "Nothing is changed. This would %s %s, which are now:\n", a.verb, count(len(chosen), "dependency", "dependencies"))
 		return statusRun{printing: a.printing}.write(p.stdout, chosen, seen.at.At)
 	}
 	if a.noExpiry {

@@ -155,7 +155,7 @@ func (a *api) commit(ctx context.Context, entry history.Act, changes ...history.
 		changes = append(changes, once.interrupted())
 	}
 	if err := a.History.Commit(ctx, entry, changes...); err != nil {
-		a.Log.ErrorContext(ctx, "act not done: it could not be written down", "act", entry.Name, "target", entry.Target, "err", err)
+		a.Log.ErrorContext(ctx, "act not done: it could not be written down", "act", entry.Name, "target", entry.Target, "error", err)
 		return huma.Error503ServiceUnavailable("nothing was done: the act could not be written down; the gateway's log says why")
 	}
 	return nil

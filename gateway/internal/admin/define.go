@@ -289,7 +289,7 @@ func (a *api) given(ctx context.Context, id string) (map[string]any, error) {
 
 // unread is the answer if what is kept cannot be read.
 func (a *api) unread(ctx context.Context, err error) error {
-	a.Log.ErrorContext(ctx, "history not read", "err", err)
+	a.Log.ErrorContext(ctx, "history not read", "error", err)
 	return huma.Error503ServiceUnavailable("the history cannot be read just now; the gateway's log says why")
 }
 

@@ -64,7 +64,7 @@ func (a *api) answerOnce(w http.ResponseWriter, r *http.Request, o *once, next h
 		writeProblem(w, http.StatusUnprocessableEntity, fmt.Sprintf("the %s was used for another request; take a new one", keyHeader))
 		return
 	case err != nil:
-		a.Log.ErrorContext(r.Context(), "act not done: it is not known whether it was done before", "err", err)
+		a.Log.ErrorContext(r.Context(), "act not done: it is not known whether it was done before", "error", err)
 		writeProblem(w, http.StatusServiceUnavailable, "nothing was done: it cannot be found out whether it was done before; the gateway's log says why")
 		return
 	case found:
@@ -86,7 +86,7 @@ func (a *api) remember(r *http.Request, o *once, answer *recorder) {
 		err = a.History.Remember(context.WithoutCancel(r.Context()), o.id, o.request, text)
 	}
 	if err != nil {
-		a.Log.WarnContext(r.Context(), "the answer to an act is not kept: if it is asked for again, it is not given", "err", err)
+		a.Log.WarnContext(r.Context(), "the answer to an act is not kept: if it is asked for again, it is not given", "error", err)
 	}
 }
 

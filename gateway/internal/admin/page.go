@@ -63,7 +63,7 @@ func (a *api) registerPage(mux *http.ServeMux) {
 
 		var body bytes.Buffer
 		if err := pageTemplate.Execute(&body, p); err != nil {
-			a.Log.ErrorContext(r.Context(), "status page not made", "err", err)
+			a.Log.ErrorContext(r.Context(), "status page not made", "error", err)
 			writeProblem(w, http.StatusInternalServerError, "the page could not be made; the log says why")
 			return
 		}

@@ -69,7 +69,7 @@ func (a *Auth) handler(next http.Handler, without func(*http.Request) (Caller, e
 				Detail: "too many wrong tokens came from this address; wait, then use a token that is right",
 			})
 		case errors.Is(err, ErrUnavailable):
-			a.Log.ErrorContext(r.Context(), "a caller could not be checked", "err", err)
+			a.Log.ErrorContext(r.Context(), "a caller could not be checked", "error", err)
 			problem.Write(w, problem.Problem{Status: http.StatusServiceUnavailable, Detail: "the token cannot be checked just now; the log says why"})
 		case err != nil:
 			w.Header().Set("WWW-Authenticate", `Bearer realm="recloser"`)
@@ -137,7 +137,7 @@ func (a *Auth) caller(r *http.Request, without func(*http.Request) (Caller, erro
 var errUnknownKind = errors.New("credentials of no known kind")
 
 func (a *Auth) wrong(r *http.Request, addr netip.Addr, now time.Time, err error) {
-	attrs := []slog.Attr{slog.String("from", addr.String()), slog.Any("err", err)}
+	attrs := []slog.Attr{slog.String("from", addr.String()), slog.Any("error", err)}
 	if lock := a.lockout.wrong(network(addr), now); lock > 0 {
 		attrs = append(attrs, slog.Duration("locked_out_for", lock))
 	}

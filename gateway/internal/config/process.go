@@ -96,7 +96,7 @@ func (a *Admin) keys() []key {
 			means: "how people reach it, for links in messages and as the origin that browsers may act from",
 		},
 		{name: "tls", value: tlsSection(&a.TLS), restart: true, means: "makes it speak HTTPS: [tls](#tls)"},
-		{name: "sign_in", value: boolean(&a.SignIn), restart: true, means: "whether everything but the health checks asks for a token (`recloser token create`)"},
+		{name: "sign_in", value: boolean(&a.SignIn), restart: true, means: "whether everything but the health checks, and `/metrics` for this machine, asks for a token (`recloser token create`)"},
 		{
 			name: "allow_targets", value: items("list", object{"type": "string"}, &a.AllowTargets, prefix, netip.Prefix.String), span: "addresses such as `169.254.10.0/24`",
 			means: "link-local and metadata addresses at which a dependency that is added by the API may be all the same; else they are refused",

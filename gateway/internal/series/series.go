@@ -85,7 +85,7 @@ func (s *Series) Sample(ctx context.Context, now time.Time) {
 	ctx, cancel := s.o.Clock.WithTimeout(ctx, storeFor)
 	defer cancel()
 	if err := s.o.Store.AddPoints(ctx, points); err != nil {
-		s.o.Log.WarnContext(ctx, "points for charts not kept, they will be tried again for a minute", "err", err)
+		s.o.Log.WarnContext(ctx, "points for charts not kept, they will be tried again for a minute", "error", err)
 		return
 	}
 	s.mu.Lock()
