@@ -4,8 +4,8 @@ export GOWORK := off
 
 # What a target needs besides make and a POSIX shell. As root on Debian it is
 # installed when missing, see scripts/need.
-TEST_NEEDS := go curl
-RACE_NEEDS := go gcc curl
+TEST_NEEDS := go curl prometheus promtool amtool systemd-analyze
+RACE_NEEDS := $(TEST_NEEDS) gcc
 
 BIN     := bin
 MODULES := $(shell scripts/modules)
@@ -62,7 +62,7 @@ bench: ## Recloser and its rivals in one interleaved run, 2 minutes; BENCH="-qui
 
 .PHONY: bench-gateway
 bench-gateway: ## the gateway, nginx, haproxy and Caddy side by side, an hour; BENCH="-quick" for 6 minutes
-	@RUNLEVEL=1 scripts/need go nginx haproxy
+	@scripts/need go nginx haproxy
 	go -C bench/gateway run ./cmd/compare $(BENCH)
 
 .PHONY: soak

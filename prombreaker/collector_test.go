@@ -46,6 +46,8 @@ recloser_state{dependency="hotel-1",state="open"} 0
 		"recloser_transitions_total":  len(recloser.TransitionKeys()),
 		"recloser_call_seconds":       1,
 		"recloser_inflight":           1,
+		"recloser_suspects":           1,
+		"recloser_overdue":            1,
 		"recloser_bad_ratio":          0,
 		"recloser_open_until_seconds": 0,
 	} {
@@ -159,6 +161,47 @@ func TestForSetSeesBreakersThatComeLater(t *testing.T) {
 		if got, want := testutil.CollectAndCount(c, "recloser_inflight"), n+1; got != want {
 			t.Errorf("%d breakers, want %d", got, want)
 		}
+	}
+}
+
+func TestSuspectsAndOverdue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBreaker(t, recloser.Config{Name: "hotel-1", SlowCall: 2 * time.Second})
+		b.SetSuspect(300 * time.Millisecond)
+		permit, err := b.Allow(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer permit.Done(nil)
+		c := collectorOf(b)
+		for _, want := range []struct {
+			after             time.Duration
+			suspects, overdue float64
+		}{{100 * time.Millisecond, 0, 0}, {900 * time.Millisecond, 1, 0}, {2 * time.Second, 0, 1}} {
+			<-time.After(want.after)
+			b.Check()
+			suspects, overdue := testutil.ToFloat64(only{c, "recloser_suspects"}), testutil.ToFloat64(only{c, "recloser_overdue"})
+			if suspects != want.suspects || overdue != want.overdue {
+				t.Errorf("%s later: %v suspects and %v overdue, want %v and %v", want.after, suspects, overdue, want.suspects, want.overdue)
+			}
+		}
+	})
+}
+
+// limits is what a program refuses besides.
+type limits struct{}
+
+func (limits) Describe(chan<- *prometheus.Desc) {}
+func (limits) Collect(out chan<- prometheus.Metric) {
+	out <- prometheus.MustNewConstMetric(prombreaker.Refused(), prometheus.CounterValue, 7, "hotel-1", "bulkhead")
+}
+
+func TestRefusalsOfAnotherCollectorHaveTheSameName(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectorOf(newBreaker(t, recloser.Config{Name: "hotel-1"})), limits{})
+	n, err := testutil.GatherAndCount(registry, "recloser_refused_total")
+	if want := len(recloser.RefusalReasons()) + 1; n != want || err != nil {
+		t.Errorf("%d series and error %v, want %d", n, err, want)
 	}
 }
 

@@ -9,8 +9,14 @@ import (
 // metrics are the descriptions of all metrics. Names and labels are a promise:
 // they stay as they are.
 type metrics struct {
-	states, calls, late, refused, transitions, seconds, badRatio, limit, openUntil, inflight *prometheus.Desc
+	states, calls, late, refused, transitions, seconds, badRatio, limit, openUntil, inflight, suspects, overdue *prometheus.Desc
 }
+
+// Refused returns the description of recloser_refused_total, whose labels are
+// dependency and reason. A program that also refuses calls by limits of its own
+// sends those with it, from a collector of its own that does not describe it, under
+// reasons that no breaker has: one name then has all refusals of a dependency.
+func Refused() *prometheus.Desc { return newMetrics().refused }
 
 func newMetrics() metrics {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
@@ -24,7 +30,7 @@ func newMetrics() metrics {
 			"of the others, ignored: says nothing about the dependency, such as a caller who hung up.", "outcome"),
 		late: desc("late_total", "Calls that ended after the breaker had changed its state. "+
 			"They are part of recloser_calls_total and decide nothing."),
-		refused: desc("refused_total", "Calls that the breaker did not let through, or released on a trip, by the reason. "+
+		refused: desc("refused_total", "Calls that were not let through, or released on a trip, by the reason. "+
 			"They never count as failures.", "reason"),
 		transitions: desc("transitions_total", "Changes of the breaker's state, by the new state and the reason. "+
 			"While held closed: of the state that the rules give.", "to", "reason"),
@@ -37,12 +43,14 @@ func newMetrics() metrics {
 		openUntil: desc("open_until_seconds", "When the running open time ends and trials begin, in seconds since 1970. "+
 			"Absent while the breaker is not open."),
 		inflight: desc("inflight", "Calls that are running now."),
+		suspects: desc("suspects", "Calls that run longer than is usual for the dependency, not answered and not past the slow limit."),
+		overdue:  desc("overdue", "Calls that run past the slow limit and are not answered."),
 	}
 }
 
 func (m metrics) all() []*prometheus.Desc {
 	return []*prometheus.Desc{
-		m.states, m.calls, m.late, m.refused, m.transitions, m.seconds, m.badRatio, m.limit, m.openUntil, m.inflight,
+		m.states, m.calls, m.late, m.refused, m.transitions, m.seconds, m.badRatio, m.limit, m.openUntil, m.inflight, m.suspects, m.overdue,
 	}
 }
 
@@ -80,6 +88,8 @@ func (m metrics) window(s series, stats recloser.Stats) {
 		s.gauge(m.badRatio, ratio)
 	}
 	s.gauge(m.inflight, float64(stats.InFlight))
+	s.gauge(m.suspects, float64(stats.Suspects))
+	s.gauge(m.overdue, float64(stats.Overdue))
 }
 
 func (m metrics) limits(s series, stats recloser.Stats, cfg recloser.Config) {

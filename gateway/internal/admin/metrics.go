@@ -2,6 +2,7 @@ package admin
 
 import (
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -11,6 +12,7 @@ import (
 	"github.com/recloser-go/recloser"
 	"github.com/recloser-go/recloser/gateway/internal/auth"
 	"github.com/recloser-go/recloser/gateway/internal/dependency"
+	"github.com/recloser-go/recloser/gateway/internal/problem"
 	"github.com/recloser-go/recloser/prombreaker"
 )
 
@@ -59,21 +61,26 @@ var (
 	configAt       = metric("config_last_reload_seconds", "When the last reload was, in seconds since 1970; absent before the first.")
 	certificateAt  = metric("certificate_good_until_seconds", "When the certificate in force expires, in seconds since 1970.", "listener")
 	certificateOK  = metric("certificate_ok", "1 if the certificate in force is the one that its files hold, 0 if they hold none that can be used.", "listener")
-	uplinkUs       = metric("it_is_us", "1 while so many dependencies hang at once that it is rather the gateway's own network.")
+	uplinkUs       = metric("own_network_suspected", "1 while so many dependencies hang at once that it is rather the gateway's own network.")
 	allInFlight    = metric("gateway_inflight", "Calls that run, to all dependencies together.")
 	allLimit       = metric("gateway_inflight_limit", "Calls that may run at once, to all dependencies together.")
 	allRefused     = metric("gateway_refused_total", "Calls that found no place among those of all dependencies.")
 	bulkheadIn     = metric("bulkhead_inflight", "Calls in the dependency's bulkhead.", "dependency")
 	bulkheadLimit  = metric("bulkhead_limit", "Calls that may run at once.", "dependency")
-	bulkheadRefuse = metric("bulkhead_refused_total", "Calls that found no place in the dependency's bulkhead.", "dependency")
 	suspectLimit   = metric("suspect_seconds", "A call that runs longer is suspect, by where the limit comes from; absent while nothing is suspected.", "dependency", "origin")
 	suspectSamples = metric("suspect_samples", "Healthy calls that the limit was learned from.", "dependency")
 	probeGood      = metric("probe_good", "1 if the last probe was good, 0 if it was bad; absent if it said neither.", "dependency")
 	probeSeconds   = metric("probe_seconds", "How long the last probe took; absent before the first.", "dependency")
 	probeSent      = metric("probes_total", "Probes that were sent.", "dependency")
 	inMaintenance  = metric("maintenance", "1 while a maintenance is in force for it.", "dependency")
-	keyBreakers    = metric("keys", "Breakers of a dependency that has one for each key.", "dependency")
+	keyBreakers    = metric("keys", "Breakers of a dependency that has one for each key, by their state.", "dependency", "state")
+	about          = metric("dependency_info", "1; its labels say what people call the dependency and which group it is in.", "dependency", "name", "group")
+	build          = metric("build_info", "1; its label says which program this is.", "version")
 )
+
+// refusals has the calls that found no place in a bulkhead beside those that the
+// breaker refused: whoever asks what was refused, and why, asks for one name.
+var refusals = prombreaker.Refused()
 
 // gatewayMetrics collects what the breakers do not know.
 type gatewayMetrics struct {
@@ -86,7 +93,7 @@ type gatewayMetrics struct {
 func (m *gatewayMetrics) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		historyOK, historyLost, reloads, configOK, configAt, certificateAt, certificateOK, uplinkUs, allInFlight, allLimit, allRefused, bulkheadIn, bulkheadLimit,
-		bulkheadRefuse, suspectLimit, suspectSamples, probeGood, probeSeconds, probeSent, inMaintenance, keyBreakers,
+		suspectLimit, suspectSamples, probeGood, probeSeconds, probeSent, inMaintenance, keyBreakers, about, build,
 	} {
 		out <- d
 	}
@@ -115,6 +122,7 @@ func (s samples) counter(d *prometheus.Desc, v uint64, labels ...string) {
 }
 
 func (m *gatewayMetrics) collectGateway(s samples) {
+	s.gauge(build, 1, m.Version)
 	if m.History != nil {
 		status := m.History.Status()
 		s.gauge(historyOK, oneIf(status.Fault == ""))
@@ -145,9 +153,10 @@ func (m *gatewayMetrics) collectGateway(s samples) {
 }
 
 func (m *gatewayMetrics) collectDependency(s samples, d *dependency.Dependency, now time.Time) {
+	s.gauge(about, 1, d.ID, strings.ToValidUTF8(d.Name, "\uFFFD"), d.Group)
 	s.gauge(bulkheadIn, float64(d.Bulkhead.InFlight()), d.ID)
 	s.gauge(bulkheadLimit, float64(d.Bulkhead.Limit()), d.ID)
-	s.counter(bulkheadRefuse, d.Bulkhead.Refused(), d.ID)
+	s.counter(refusals, d.Bulkhead.Refused(), d.ID, problem.Bulkhead)
 	limit := d.Latency.Limit(d.Breaker.Config().SlowCall, now)
 	if limit.Value > 0 {
 		s.gauge(suspectLimit, limit.Value.Seconds(), d.ID, string(limit.Origin))
@@ -165,8 +174,10 @@ func (m *gatewayMetrics) collectDependency(s samples, d *dependency.Dependency, 
 	if m.Maintenance != nil {
 		s.gauge(inMaintenance, oneIf(m.Maintenance.Covers(d.ID)), d.ID)
 	}
-	if d.Keys != nil {
-		s.gauge(keyBreakers, float64(d.Keys.Len()), d.ID)
+	if k := keysOf(d); k != nil {
+		for _, state := range recloser.States() {
+			s.gauge(keyBreakers, float64(k.States[state.String()]), d.ID, state.String())
+		}
 	}
 }
 

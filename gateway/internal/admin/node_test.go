@@ -162,13 +162,16 @@ func TestGatewayMetrics(t *testing.T) {
 		`recloser_reloads_total{result="ok"} 3`,
 		`recloser_reloads_total{result="failed"} 1`,
 		"recloser_config_last_reload_ok 1",
-		"recloser_it_is_us 0",
+		"recloser_own_network_suspected 0",
 		"recloser_gateway_inflight 0",
 		"recloser_gateway_inflight_limit 8192",
 		"recloser_gateway_refused_total 0",
 		`recloser_bulkhead_inflight{dependency="hotel-1"} 0`,
 		`recloser_bulkhead_limit{dependency="hotel-1"} 1024`,
-		`recloser_bulkhead_refused_total{dependency="hotel-1"} 0`,
+		`recloser_refused_total{dependency="hotel-1",reason="bulkhead"} 0`,
+		`recloser_refused_total{dependency="hotel-1",reason="open"} 0`,
+		`recloser_dependency_info{dependency="hotel-1",group="coast",name="Aurora Central"} 1`,
+		`recloser_build_info{version="v1.2.3"} 1`,
 		`recloser_suspect_seconds{dependency="hotel-1",origin="default"} 2`,
 		`recloser_suspect_samples{dependency="hotel-1"} 0`,
 		`recloser_maintenance{dependency="hotel-1"} 0`,
@@ -190,7 +193,7 @@ func TestGatewayMetrics(t *testing.T) {
 	put, _ := w.list.Get("hotel-9")
 	put.Keys.Get("a")
 	text = w.send("GET", "/metrics", "").Body.String()
-	if !strings.Contains(text, `recloser_keys{dependency="hotel-9"} 1`) || !strings.Contains(text, `recloser_state{dependency="hotel-9",state="closed"} 1`) {
+	if !strings.Contains(text, `recloser_keys{dependency="hotel-9",state="closed"} 1`) || !strings.Contains(text, `recloser_keys{dependency="hotel-9",state="open"} 0`) || !strings.Contains(text, `recloser_state{dependency="hotel-9",state="closed"} 1`) {
 		t.Error("a dependency that was added is not there")
 	}
 	w.want(http.StatusOK, &d, "GET", dependenciesPath+"/hotel-9", "")
