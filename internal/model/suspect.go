@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 	"time"
@@ -170,7 +171,7 @@ func (m *model) hear(next recloser.State, at int64, reason recloser.Reason) {
 		h := &hearing{closed: m.period, open: m.period + 1, left: 2}
 		e, n := evidence{after: m.suspectAfter()}, 0
 		suspects := slices.DeleteFunc(m.suspects(), func(c *call) bool { return !e.includes(c, at) })
-		slices.SortFunc(suspects, func(a, b *call) int { return int(a.began() - b.began()) })
+		slices.SortFunc(suspects, func(a, b *call) int { return cmp.Compare(a.began(), b.began()) })
 		for i, c := range suspects {
 			if i == 0 {
 				h.from = c.began()
