@@ -45,6 +45,7 @@ type Gateway struct {
 
 	config atomic.Pointer[config.Config] // in force
 	routes atomic.Pointer[router]        // made from it
+	begun  *config.Config                // with which this process began: what needs a restart is as it says
 
 	deps         *dependency.List
 	clock        *recloser.Clock

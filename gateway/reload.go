@@ -17,23 +17,32 @@ import (
 // has. Breakers keep their state and window. What needs a restart, such as an
 // address, stays as it is and is named in the log. One reload at a time.
 func (g *Gateway) Reload(ctx context.Context) error {
+	_, err := g.reload(ctx)
+	return err
+}
+
+// reload does so, and returns what it changed. Restart of that is all that waits for
+// one: what earlier reloads found, too.
+func (g *Gateway) reload(ctx context.Context) (config.Changes, error) {
 	if g.load == nil {
-		return errors.New("this gateway was not made from a file: there is nothing to read again")
+		return config.Changes{}, errors.New("this gateway was not made from a file: there is nothing to read again")
 	}
 	g.reloading.Lock()
 	defer g.reloading.Unlock()
 	g.stamp = g.config.Load().Stamp()
+	var changes config.Changes
 	next, err := g.load()
 	if err == nil {
-		err = g.putInForce(next)
+		changes, err = g.putInForce(next)
 	}
 	g.reloads.note(err)
 	if err != nil {
 		g.history.Record(history.Event{At: time.Now(), Kind: history.KindGateway, Text: "reload failed, the config in force stays: " + cut(err.Error()), Cause: err.Error()})
 		g.log.ErrorContext(ctx, "reload failed: the config in force stays", "error", err)
-		return fmt.Errorf("the config in force stays: %w", err)
+		return config.Changes{}, fmt.Errorf("the config in force stays: %w", err)
 	}
-	return nil
+	changes.Restart = next.Diff(g.begun).Restart
+	return changes, nil
 }
 
 // reloads counts them.
@@ -60,8 +69,8 @@ func (r *reloads) seen() admin.Reloads {
 	return r.all
 }
 
-// putInForce changes what a reload can change.
-func (g *Gateway) putInForce(next *config.Config) error {
+// putInForce changes what a reload can change, and returns how next differs.
+func (g *Gateway) putInForce(next *config.Config) (config.Changes, error) {
 	g.turn <- struct{}{} // what is read below must not be of before an act, and put back after it
 	defer func() { <-g.turn }()
 	old := g.config.Load()
@@ -71,7 +80,7 @@ func (g *Gateway) putInForce(next *config.Config) error {
 		there[d.ID] = true
 	}
 	if err := g.deps.Apply(next.Dependencies); err != nil {
-		return err
+		return config.Changes{}, err
 	}
 	g.config.Store(next)
 	g.addRunTime(context.Background()) // on other defaults now
@@ -95,7 +104,7 @@ func (g *Gateway) putInForce(next *config.Config) error {
 	for _, r := range changes.Restart {
 		g.log.Warn("this change needs a restart", "setting", r)
 	}
-	return nil
+	return changes, nil
 }
 
 // watch reloads when the config's files have changed, until quit is closed. A

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -106,6 +107,27 @@ func TestReloadChangesNothingIfTheConfigIsWrong(t *testing.T) {
 	}
 	if !strings.Contains(log.String(), "reload failed") {
 		t.Errorf("the log does not say so: %s", log)
+	}
+}
+
+// What needs a restart is told until there was one, or the file is as it was.
+func TestReloadTellsWhatNeedsARestart(t *testing.T) {
+	text := ""
+	g, _ := reloading(t, func() (*config.Config, error) { return parse(t, text), nil })
+	for _, step := range []struct {
+		text    string
+		changed bool
+		restart []string
+	}{
+		{before + "grace: 7s\nlimits: { streams: 7 }\n", true, []string{"limits.streams"}},
+		{before + "grace: 7s\nlimits: { streams: 7 }\n", false, []string{"limits.streams"}},
+		{before, true, nil},
+	} {
+		text = step.text
+		did, err := g.reload(t.Context())
+		if err != nil || !slices.Equal(did.Restart, step.restart) || (len(did.Changed) > 0) != step.changed {
+			t.Errorf("%v: %q; want restart %q", err, did, step.restart)
+		}
 	}
 }
 

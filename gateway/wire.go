@@ -44,7 +44,7 @@ func New(o Options) (*Gateway, error) {
 		load: o.Load, started: o.Started, stamp: c.Stamp(), log: o.Log, version: o.Version,
 		clock: clock, uplink: suspect.NewUplink(), process: bulkhead.New(c.Limits.InFlight, vtime.Real{}),
 		certificates: make(map[string]*certs.Files), failed: make(chan error, 2), quit: make(chan struct{}),
-		turn: make(chan struct{}, 1),
+		turn: make(chan struct{}, 1), begun: c,
 	}
 	g.config.Store(c)
 	callsTLS, err := g.secure("listen", c.TLS)
@@ -135,7 +135,7 @@ func (g *Gateway) newAdmin() http.Handler {
 		Certificates: g.certificates,
 		Config:       g.config.Load,
 		Turn:         g.turn,
-		Reload:       g.Reload,
+		Reload:       g.reload,
 		Reloads:      g.reloads.seen,
 		Version:      g.version,
 		Ready:        g.ready.Load,

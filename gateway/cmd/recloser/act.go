@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/recloser-go/recloser/gateway/internal/client"
+	"github.com/recloser-go/recloser/gateway/internal/plain"
 )
 
 // act is what an operator does to dependencies: one command line of isolate,
@@ -105,6 +106,9 @@ func (p *program) act(ctx context.Context, a act) error {
 	for _, d := range chosen {
 		answer, err := a.send(ctx, api, d.Value, a)
 		if err == nil {
+			if a.verb == "release" && d.Value.Override == nil {
+				fmt.Fprintf(p.stderr, "Nothing was set for %s.\n", plain.Line(d.Value.ID))
+			}
 			var after client.Dependency
 			err = answer.Into(&after)
 			done, now = append(done, client.Entry[client.Dependency]{Value: after, Raw: answer.Body}), answer.At

@@ -72,8 +72,13 @@ func TestConfigInit(t *testing.T) {
 
 func TestReload(t *testing.T) {
 	g := newFakeGateway(t)
-	g.answer("POST", "/reload", 200, `{"node":"gateway-1"}`)
-	if r := run(t, "reload", "--reason", "hotel-7 is new"); r.code != exitGood || r.stderr != "The config is in force; every breaker kept its state.\n" {
+	g.answer("POST", "/reload", 200, `{"changed":"added hotel-7","restart":[]}`)
+	const done = "The config is in force: added hotel-7. Every breaker kept its state.\n"
+	if r := run(t, "reload", "--reason", "hotel-7 is new"); r.code != exitGood || r.stderr != done {
+		t.Errorf("%+v", r)
+	}
+	g.answer("POST", "/reload", 200, `{"changed":"added hotel-7","restart":["admin.tls.cert","storage"]}`)
+	if r := run(t, "reload"); r.code != exitGood || r.stderr != done+"These need a restart: admin.tls.cert, storage\n" {
 		t.Errorf("%+v", r)
 	}
 	if got, want := g.acts()[0].body, `{"reason":"hotel-7 is new","by":"`+me(t)+`"}`; got != want {

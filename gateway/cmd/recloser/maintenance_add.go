@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -78,7 +79,8 @@ func (m *maintenanceRun) once(w *client.Maintenance, now time.Time) error {
 	from := now
 	var err error
 	if m.from != "" {
-		if from, err = moment("from", m.from, now); err != nil {
+		// The minute that runs is not over: it is no time of tomorrow.
+		if from, err = moment("from", m.from, now.Truncate(time.Minute).Add(-1)); err != nil {
 			return err
 		}
 	}
@@ -163,8 +165,13 @@ func (p *program) addMaintenance(ctx context.Context, m maintenanceRun) error {
 		return err
 	}
 	request.By = by()
-	api, err := m.open()
+	api, seen, err := m.fetch(ctx)
 	if err != nil {
+		return err
+	}
+	// A group that nobody is in yet may be meant; it is rather a slip.
+	groups := slices.DeleteFunc(slices.Clone(m.groups), func(group string) bool { return group == "*" })
+	if _, err := seen.choose(nil, groups, false); err != nil {
 		return err
 	}
 	answer, err := api.Act(ctx, http.MethodPost, "maintenance", nil, request)
@@ -174,6 +181,9 @@ func (p *program) addMaintenance(ctx context.Context, m maintenanceRun) error {
 	var w client.Maintenance
 	if err := answer.Into(&w); err != nil {
 		return err
+	}
+	if len(w.Covers) == 0 {
+		fmt.Fprintln(p.stderr, "No dependency belongs to it as things are.")
 	}
 	return maintenanceTable([]client.Entry[client.Maintenance]{{Value: w}}, answer.At).write(p.stdout, m.look(p.stdout))
 }

@@ -72,8 +72,41 @@ func TestMaintenanceAdd(t *testing.T) {
 			t.Errorf("%s: %+v", args, r)
 		}
 	}
+	r := run(t, "maintenance", "add", "--group", "cost", "--group", "*", "--for", "1h", "--reason", "x")
+	if r.code != exitNotFound || !strings.Contains(r.stderr, `no group "cost"; did you mean "coast"?`) {
+		t.Errorf("%+v", r)
+	}
 	if acts := g.acts(); len(acts) > 0 {
 		t.Errorf("done: %+v", acts)
+	}
+}
+
+// A label may be given later; that it concerns nobody now is said.
+func TestMaintenanceOfNobody(t *testing.T) {
+	g := newFakeGateway(t)
+	for covers, said := range map[string]string{`[]`: "No dependency belongs to it as things are.\n", `["hotel-1"]`: ""} {
+		g.answer("POST", "/maintenance", 201, `{"id":"k3v7q2ab","name":"x","labels":{"a":"b"},"to":"2027-02-01T00:00:00Z","effect":"cut-off","covers":`+covers+`}`)
+		r := run(t, "maintenance", "add", "--group", "*", "--label", "a=b", "--for", "1h", "--reason", "x")
+		if r.code != exitGood || r.stderr != said {
+			t.Errorf("covers %s: %+v", covers, r)
+		}
+	}
+}
+
+// The minute that runs is today's.
+func TestMaintenanceFromATimeOfDay(t *testing.T) {
+	for now, want := range map[string]string{
+		"06:49:59": "2026-11-30T06:50:00Z", "06:50:00": "2026-11-30T06:50:00Z", "06:50:59": "2026-11-30T06:50:00Z", "06:51:00": "2026-12-01T06:50:00Z",
+	} {
+		at, err := time.Parse(time.DateTime, "2026-11-30 "+now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := maintenanceRun{ids: []string{"a"}, reason: "x", from: "06:50", length: "1h"}
+		w, err := m.request(at)
+		if err != nil || w.From.Format(time.RFC3339) != want || w.To.Sub(*w.From) != time.Hour {
+			t.Errorf("at %s: %v: from %v to %v, want %s", now, err, w.From, w.To, want)
+		}
 	}
 }
 

@@ -56,6 +56,7 @@ func TestVerbsOnARealGateway(t *testing.T) {
 	want(exitCutOff, `hotel-1`, "status", "coast", "--exit-code")
 	want(exitChanged, `has changed meanwhile`, "release", "hotel-1", "--reason", "x", "--if-version", "0")
 	want(exitGood, `hotel-1 +half-open: on trial`, "release", "hotel-1", "--reason", "x")
+	want(exitGood, `(?s)hotel-1 +half-open.*Nothing was set for hotel-1\.`, "release", "hotel-1", "--reason", "x")
 	want(exitGood, `hotel-1 +closed: passing`, "reset", "hotel-1", "--reason", "x")
 	reaches("hotel-1", http.StatusOK)
 	want(exitGood, `hotel-2 +held-closed: passing by hand +.*no end set`, "hold", "hotel-*", "--no-expiry", "--reason", "x")
@@ -74,7 +75,9 @@ func TestVerbsOnARealGateway(t *testing.T) {
 
 	want(exitGood, `now, until .* cut off +“moving” — `, "maintenance", "add", "hotel-2", "--for", "1h", "--reason", "moving")
 	eventually.True(t, patience, func() bool { return strings.Contains(run(t, "status", "hotel-2").stdout, "maintenance: cut off") }, "the maintenance")
-	reaches("hotel-2", http.StatusServiceUnavailable)
+	if a := get(calls + "/hotel-2/x"); a.status != http.StatusServiceUnavailable || !strings.Contains(a.body, "hotel-2 is cut off: planned maintenance") {
+		t.Errorf("a call of hotel-2: %+v", a)
+	}
 	id := strings.TrimSpace(want(exitGood, ``, "maintenance", "list", "-o", "name"))
 	want(exitGood, `is over`, "maintenance", "end", id, "--reason", "early")
 	eventually.True(t, patience, func() bool { return !strings.Contains(run(t, "status", "hotel-2").stdout, "cut off") }, "its end")

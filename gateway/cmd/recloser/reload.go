@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/recloser-go/recloser/gateway/internal/client"
+	"github.com/recloser-go/recloser/gateway/internal/plain"
 )
 
 func (p *program) reloadCommand() *cobra.Command {
@@ -26,7 +28,7 @@ func (p *program) reloadCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = api.Act(cmd.Context(), http.MethodPost, "reload", nil, words{Reason: reason, By: by()})
+			answer, err := api.Act(cmd.Context(), http.MethodPost, "reload", nil, words{Reason: reason, By: by()})
 			var refused *client.Error
 			if errors.As(err, &refused) && refused.Status == http.StatusUnprocessableEntity {
 				return exit{exitBadConfig, err} // it is the file that is wrong, not the command line
@@ -34,7 +36,14 @@ func (p *program) reloadCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintln(p.stderr, "The config is in force; every breaker kept its state.")
+			var did client.Reloaded
+			if err := answer.Into(&did); err != nil {
+				return err
+			}
+			fmt.Fprintf(p.stderr, "The config is in force: %s. Every breaker kept its state.\n", plain.Line(did.Changed))
+			if len(did.Restart) > 0 {
+				fmt.Fprintf(p.stderr, "These need a restart: %s\n", plain.Line(strings.Join(did.Restart, ", ")))
+			}
 			return nil
 		},
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -101,7 +102,10 @@ func statusTable(all []client.Entry[client.Dependency], now time.Time, wide bool
 	for _, e := range all {
 		d := e.Value
 		sign := mark(d.State)
-		state := cell{stateWords(d.State, d.Effect), sign.colour}
+		state := cell{stateOf(d), sign.colour}
+		if n := keysCutOff(d); n > 0 && sign.colour == green {
+			state.colour, sign.colour = yellow, yellow
+		}
 		since := cell{span(now.Sub(d.Since)), ""}
 		next, reason := cell{nextOf(d, now), ""}, cell{whyOf(d), ""}
 		if !wide {
@@ -153,14 +157,42 @@ func nextOf(d client.Dependency, now time.Time) string {
 	return ""
 }
 
+// stateOf is the state with what it means for calls, and whether that holds for all.
+func stateOf(d client.Dependency) string {
+	words := stateWords(d.State, d.Effect)
+	if n := keysCutOff(d); n > 0 && !cutOff(d.State) {
+		words += ", but for " + count(n, "key", "keys")
+	}
+	return words
+}
+
+// keysCutOff is how many keys are refused. The state is that of calls without one.
+func keysCutOff(d client.Dependency) (n int) {
+	if d.Keys != nil {
+		for state, of := range d.Keys.States {
+			if cutOff(state) {
+				n += of
+			}
+		}
+	}
+	return n
+}
+
 // whyOf is the operator's reason, or what the state rests on. The state itself
 // and what comes next have cells of their own.
 func whyOf(d client.Dependency) string {
+	why := trialsIn.ReplaceAllString(strings.TrimPrefix(d.Explain, fmt.Sprintf("%s (%s): ", d.State, d.Effect)), "")
 	if d.Override != nil {
-		return fmt.Sprintf("“%s” — %s", d.Override.Reason, d.Override.By)
+		why = fmt.Sprintf("“%s” — %s", d.Override.Reason, d.Override.By)
 	}
-	return strings.TrimPrefix(d.Explain, fmt.Sprintf("%s (%s): ", d.State, d.Effect))
+	if n := keysCutOff(d); n > 0 {
+		why = fmt.Sprintf("%d of %s cut off; %s", n, count(d.Keys.Count, "key", "keys"), why)
+	}
+	return why
 }
+
+// trialsIn is what comes next, as the breaker's own explanation says it.
+var trialsIn = regexp.MustCompile(`; trials in [0-9.a-zµ]+`)
 
 // badOf is "–" as long as a number would claim more than is known.
 func badOf(d client.Dependency) string {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/recloser-go/recloser/gateway/gatewaytest"
+	"github.com/recloser-go/recloser/gateway/internal/client"
 	"github.com/recloser-go/recloser/internal/eventually"
 )
 
@@ -62,6 +63,34 @@ func TestErrorsShowNoControlCharacters(t *testing.T) {
 	}
 	if r := run(t, "__complete", "status", ""); r.stdout != "c\nd\n:4\n" {
 		t.Errorf("completion %q", r.stdout)
+	}
+}
+
+// What the state says is of calls without a key: those who have one are told, too.
+func TestStatusOfKeys(t *testing.T) {
+	g := newFakeGateway(t)
+	for state, want := range map[string][2]string{
+		`"closed","effect":"passing","keys":{"count":12,"states":{"open":2,"isolated":1,"half-open":1,"closed":8}}`: {"closed: passing, but for 3 keys  ", "3 of 12 keys cut off; x"},
+		`"closed","effect":"passing","keys":{"count":1,"states":{"open":1}}`:                                        {"closed: passing, but for 1 key  ", "1 of 1 key cut off; x"},
+		`"open","effect":"cut off","keys":{"count":2,"states":{"open":2}}`:                                          {"open: cut off  ", "2 of 2 keys cut off; x"},
+		`"closed","effect":"passing","keys":{"count":12,"states":{"closed":12}}`:                                    {"closed: passing  ", "x"},
+	} {
+		g.answer("GET", "/dependencies", 200, `{"dependencies":[{"id":"aurora","since":"2026-11-30T09:00:00Z","explain":"x","state":`+state+`}]}`)
+		if r := run(t, "status"); !strings.Contains(r.stdout, "  "+want[0]) || !strings.HasSuffix(r.stdout, "  "+want[1]+"\n") {
+			t.Errorf("%s: %+v", state, r)
+		}
+	}
+}
+
+// What comes next has a column of its own.
+func TestStatusSaysOnceWhatComesNext(t *testing.T) {
+	for explain, want := range map[string]string{
+		"open (cut off): 5 bad calls in a row; trials in 1m0.5s; last failure: refused": "5 bad calls in a row; last failure: refused",
+		"open (cut off): tripped by kim; trials in 2s":                                  "tripped by kim",
+	} {
+		if got := whyOf(client.Dependency{State: "open", Effect: "cut off", Explain: explain}); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }
 

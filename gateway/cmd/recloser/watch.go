@@ -142,7 +142,7 @@ func (p *program) changes(s statusRun, v view, before, seen *snapshot) error {
 	}
 	for _, e := range chosen {
 		d := e.Value
-		if old, known := was[d.ID]; known && old.Version == d.Version && old.State == d.State {
+		if old, known := was[d.ID]; known && old.Version == d.Version && old.State == d.State && keysCutOff(old) == keysCutOff(d) {
 			continue
 		}
 		if s.form == formJSON {
@@ -152,7 +152,7 @@ func (p *program) changes(s statusRun, v view, before, seen *snapshot) error {
 			continue
 		}
 		sign := mark(d.State)
-		line := []string{d.Since.UTC().Format(time.RFC3339), sign.text, d.ID, stateWords(d.State, d.Effect)}
+		line := []string{d.Since.UTC().Format(time.RFC3339), sign.text, d.ID, stateOf(d)}
 		for _, more := range []string{nextOf(d, seen.at.At), whyOf(d)} {
 			if more != "" {
 				line = append(line, "- "+plain.Line(more))

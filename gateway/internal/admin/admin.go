@@ -49,8 +49,10 @@ type Options struct {
 	// about, as a reload does, holds it too. Its capacity is 1; nil: nobody else does.
 	Turn chan struct{}
 
-	Reload  func(ctx context.Context) error // reads the configuration anew and puts it in force, wholly or not at all; takes the Turn
-	Reloads func() Reloads                  // those since the start, whoever asked for them
+	// Reload reads the configuration anew and puts it in force, wholly or not at all;
+	// takes the Turn. It returns what that changed, and what waits for a restart.
+	Reload  func(ctx context.Context) (config.Changes, error)
+	Reloads func() Reloads // those since the start, whoever asked for them
 
 	Node    string       // name of this process among others; "": that of the machine
 	Started time.Time    // when this process did; zero: when New was called

@@ -20,7 +20,7 @@ type Dependency struct {
 	DefinitionVersion uint64            `json:"definition_version" doc:"Goes up with every change of the definition"`
 
 	State     string     `json:"state" enum:"closed,open,half-open,isolated,held-closed,maintenance" doc:"What happens to calls now"`
-	Effect    string     `json:"effect" doc:"The state in plain words: passing, cut off, on trial, cut off by hand, passing by hand, cut off for maintenance"`
+	Effect    string     `json:"effect" doc:"The state in plain words: passing, cut off, on trial, cut off by hand, passing by hand, cut off as planned"`
 	Automatic string     `json:"automatic" enum:"closed,open,half-open" doc:"What the rules say, whatever an operator set; of an isolated dependency, what a release starts"`
 	Since     time.Time  `json:"since" doc:"When the state began"`
 	Until     *time.Time `json:"until" doc:"When the open time or the override ends"`

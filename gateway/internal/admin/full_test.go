@@ -86,11 +86,11 @@ func openWhole(t *testing.T, path string, change ...func(*Options)) *whole {
 		Auth:   auth.New(auth.Options{Authenticators: []auth.Authenticator{tokens}, Log: log}),
 		Tokens: tokens,
 		Config: func() *config.Config { return c },
-		Reload: func(context.Context) error {
+		Reload: func(context.Context) (config.Changes, error) {
 			if err := w.reload.Load(); err != nil {
-				return *err
+				return config.Changes{}, *err
 			}
-			return nil
+			return config.Changes{Added: []string{"hotel-7"}, Restart: []string{"admin.tls"}}, nil
 		},
 		Reloads: func() Reloads { return Reloads{Good: 3, Failed: 1} },
 		Node:    "gateway-1", Version: "v1.2.3", Ready: func() bool { return w.ready }, Log: log,

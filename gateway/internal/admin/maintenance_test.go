@@ -22,7 +22,7 @@ func TestMaintenance(t *testing.T) {
 	}
 	var d Dependency
 	w.want(http.StatusOK, &d, "GET", dependenciesPath+"/hotel-1", "")
-	if d.State != "maintenance" || d.Effect != "cut off for maintenance" || d.Maintenance == nil || d.Maintenance.ID != m.ID ||
+	if d.State != "maintenance" || d.Effect != "cut off as planned" || d.Maintenance == nil || d.Maintenance.ID != m.ID ||
 		d.Maintenance.Until == nil || !d.Maintenance.Until.Equal(to) || d.Nodes[0].State != "maintenance" {
 		t.Errorf("%+v, maintenance %+v", d, d.Maintenance)
 	}

@@ -78,12 +78,18 @@ type ReloadRequest struct {
 	By     string `json:"by,omitempty" maxLength:"100" doc:"Who; noted beside the token's name"`
 }
 
+// Reloaded is what a reload did.
+type Reloaded struct {
+	Changed string   `json:"changed" doc:"What differs from the configuration before, in a line"`
+	Restart []string `json:"restart" nullable:"false" doc:"Settings whose value in the file holds only after a restart"`
+}
+
 type (
 	nodesOutput  struct{ Body NodeList }
 	meOutput     struct{ Body Me }
 	configOutput struct{ Body Settings }
 	reloadInput  struct{ Body *ReloadRequest }
-	reloadOutput struct{ Body Node }
+	reloadOutput struct{ Body Reloaded }
 )
 
 func (a *api) registerNode() {
@@ -142,7 +148,8 @@ func (a *api) registerNode() {
 			Description: "It is put in force as a whole or, if there is a fault in it, not at all: 422 says which. Breakers keep their state.",
 			Errors:      []int{http.StatusNotImplemented},
 		},
-		role: auth.Admin, whole: true, request: ReloadRequest{Reason: "new partner", By: "ines"}, answer: node,
+		role: auth.Admin, whole: true, request: ReloadRequest{Reason: "new partner", By: "ines"},
+		answer: Reloaded{Changed: "added hotel-7; grace: 10s -> 20s", Restart: []string{"admin.tls.cert"}},
 	}, a.reload)
 	register(a, operation{
 		Operation: huma.Operation{
@@ -196,7 +203,7 @@ func (a *api) reload(ctx context.Context, in *reloadInput) (*reloadOutput, error
 	// The file is the truth of what it says, so there is nothing to keep before it
 	// is read, and what became of it is known only then.
 	entry := a.entry("reload", "", w, time.Time{})
-	fault := a.Reload(ctx)
+	changes, fault := a.Reload(ctx)
 	if fault != nil {
 		entry.Result = "not done: " + cut(fault.Error(), maxCause)
 	}
@@ -208,5 +215,8 @@ func (a *api) reload(ctx context.Context, in *reloadInput) (*reloadOutput, error
 		return nil, huma.Error503ServiceUnavailable("the configuration was reloaded, but that could not be written down; the gateway's log says why")
 	}
 	a.logAct(ctx, "target", entry)
-	return &reloadOutput{a.node()}, nil
+	out := &reloadOutput{Reloaded{Restart: append([]string{}, changes.Restart...)}}
+	changes.Restart = nil // it has a field of its own
+	out.Body.Changed = changes.String()
+	return out, nil
 }

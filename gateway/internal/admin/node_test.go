@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -113,8 +114,11 @@ func TestStorageThatFailsIsShown(t *testing.T) {
 
 func TestReload(t *testing.T) {
 	w := newWhole(t)
-	var n Node
+	var n Reloaded
 	w.want(http.StatusOK, &n, "POST", "/api/v1/reload", `{"by":"ines","reason":"new partner"}`)
+	if n.Changed != "added hotel-7" || !slices.Equal(n.Restart, []string{"admin.tls"}) {
+		t.Errorf("it did %+v", n)
+	}
 	fault := errors.New("recloser.yaml:3:5: unknown key")
 	w.reload.Store(&fault)
 	w.wantProblem(http.StatusUnprocessableEntity, "nothing was changed: recloser.yaml:3:5: unknown key", "POST", "/api/v1/reload", "")

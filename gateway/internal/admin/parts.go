@@ -111,7 +111,7 @@ type Occurrence struct {
 // A dependency that a maintenance has isolated.
 const (
 	maintenanceState  = "maintenance"
-	maintenanceEffect = "cut off for maintenance"
+	maintenanceEffect = "cut off as planned"
 )
 
 func (a *api) occurrenceOf(d *dependency.Dependency) *Occurrence {

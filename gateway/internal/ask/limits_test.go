@@ -100,6 +100,23 @@ func TestRateLimitOfAMember(t *testing.T) {
 	})
 }
 
+// Nobody knows when the trial that runs will end, but it may be any moment.
+func TestRetryAfterForWantOfATrialSlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, hotels(gatewaytest.Hang()))
+		b.trip(0)
+		pause(time.Until(b.stats(0).Until))
+		for range b.deps[0].Breaker.Config().Trials {
+			go b.ask()
+			synctest.Wait()
+		}
+		a := b.ask()
+		if m := a.Members[0]; m.Reason != string(recloser.ReasonTrialSlots) || a.header.Get("Retry-After") != "1" {
+			t.Errorf("got %+v, Retry-After %q", m, a.header.Get("Retry-After"))
+		}
+	})
+}
+
 func TestRateLimitOfTheRoute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBenchOf(t, hotels(gatewaytest.No()), func(_ *config.Dependency, r *config.Route) {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/recloser-go/recloser"
 	"github.com/recloser-go/recloser/gateway/internal/lastknown"
 	"github.com/recloser-go/recloser/gateway/internal/problem"
 )
@@ -81,12 +82,16 @@ func (r *Result) write(w http.ResponseWriter) {
 }
 
 // retryAfter returns how long it takes until asking again may give another
-// answer, 0 if nobody knows.
+// answer, 0 if nobody knows. One that is refused for want of room has it any moment.
 func (r *Result) retryAfter() time.Duration {
 	var first int64
 	for _, m := range r.Members {
-		if m.RetryAfterMS > 0 && (first == 0 || m.RetryAfterMS < first) {
-			first = m.RetryAfterMS
+		wait := m.RetryAfterMS
+		if wait == 0 && m.Result == Refused && m.Reason != string(recloser.ReasonIsolated) {
+			wait = 1 // it is rounded up to a second
+		}
+		if wait > 0 && (first == 0 || wait < first) {
+			first = wait
 		}
 	}
 	return time.Duration(first) * time.Millisecond

@@ -12,6 +12,9 @@ import (
 	"github.com/recloser-go/recloser/gateway/internal/problem"
 )
 
+// Challenge is the WWW-Authenticate of whoever is refused for want of a token.
+const Challenge = `Bearer realm="recloser"`
+
 // Options say how callers are told apart.
 type Options struct {
 	SignIn         bool             // false: a request of this machine without credentials is an admin's
@@ -72,7 +75,7 @@ func (a *Auth) handler(next http.Handler, without func(*http.Request) (Caller, e
 			a.Log.ErrorContext(r.Context(), "a caller could not be checked", "error", err)
 			problem.Write(w, problem.Problem{Status: http.StatusServiceUnavailable, Detail: "the token cannot be checked just now; the log says why"})
 		case err != nil:
-			w.Header().Set("WWW-Authenticate", `Bearer realm="recloser"`)
+			w.Header().Set("WWW-Authenticate", Challenge)
 			problem.Write(w, problem.Problem{Status: http.StatusUnauthorized, Detail: unauthorized(err)})
 		default:
 			next.ServeHTTP(w, r.WithContext(With(r.Context(), caller)))

@@ -192,6 +192,9 @@ func (c *Client) judge(resp *http.Response, content []byte) (Answer, error) {
 	case resp.StatusCode >= 300 && resp.StatusCode < 400:
 		return Answer{}, &Error{Kind: Unreachable, Status: resp.StatusCode, Detail: fmt.Sprintf(
 			"%s answers with a redirect to %q: give the address of the gateway itself with --server", c.Server(), resp.Header.Get("Location"))}
+	case resp.StatusCode == http.StatusBadRequest && c.base.Scheme == "http" && strings.Contains(string(content), "HTTP request to an HTTPS server"):
+		return Answer{}, &Error{Kind: Unreachable, Status: resp.StatusCode, Detail: fmt.Sprintf(
+			"%s speaks HTTPS: use --server https://%s", c.Server(), strings.TrimPrefix(c.Server(), "http://"))}
 	case len(content) > maxAnswer:
 		return Answer{}, &Error{Kind: Failed, Status: resp.StatusCode, Detail: fmt.Sprintf("the answer of %s is longer than %d MiB", c.Server(), maxAnswer>>20)}
 	case len(content) > 0 && !isJSON, len(content) == 0 && resp.StatusCode >= 300:

@@ -47,6 +47,21 @@ func newGateway(t *testing.T, answer http.HandlerFunc) *gateway {
 	return g
 }
 
+// Who says http to what speaks HTTPS is told so.
+func TestPlainHTTPToHTTPS(t *testing.T) {
+	server := httptest.NewUnstartedServer(nil)
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	defer server.Close()
+	address := server.Listener.Addr().String()
+	c, err := New(Options{Server: "http://" + address})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Get(t.Context(), "dependencies", nil)
+	wantError(t, err, Unreachable, "http://"+address+" speaks HTTPS: use --server https://"+address)
+}
+
 func says(status int, kind, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", kind)

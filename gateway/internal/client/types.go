@@ -28,6 +28,19 @@ type Dependency struct {
 	InFlight  int               `json:"in_flight"`
 	Totals    Totals            `json:"totals"`
 	Refused   map[string]uint64 `json:"refused"`
+	Keys      *Keys             `json:"keys"`
+}
+
+// Keys sums up the breakers of a dependency that has one for each key.
+type Keys struct {
+	Count  int            `json:"count"`
+	States map[string]int `json:"states"` // how many are in each state
+}
+
+// Reloaded is what a reload did.
+type Reloaded struct {
+	Changed string   `json:"changed"`
+	Restart []string `json:"restart"`
 }
 
 // Override is what an operator set.
@@ -89,6 +102,7 @@ type Maintenance struct {
 	Effect       string            `json:"effect"`
 	Reason       string            `json:"reason"`
 	By           string            `json:"by,omitempty"`
+	Covers       []string          `json:"covers,omitempty"` // ids, in answers
 }
 
 // Calendar is a rule by which a maintenance comes again.

@@ -102,7 +102,7 @@ func retryKeys(r *guard.Retry) []key {
 	return []key{
 		{
 			name: "attempts", value: whole(&r.Attempts, 0, 0), field: "Retry.Attempts", span: "`1` to `20`",
-			means: "how often a call is tried in all, if its method is idempotent (GET, HEAD, OPTIONS, PUT, DELETE) and its body, if any, can be sent again",
+			means: "how often a call is tried in all, if that cannot do harm: a GET, HEAD, OPTIONS, TRACE, PUT or DELETE, or one with an `Idempotency-Key`, and without a body",
 		},
 		{name: "backoff", value: duration(&r.Backoff, 0, 0), field: "Retry.Backoff", span: "`1ms` to `1h`", means: "the longest wait before the second attempt; doubled with every further one. The wait is random from 0 to that"},
 		{name: "max_backoff", value: duration(&r.MaxBackoff, 0, 0), field: "Retry.MaxBackoff", normal: "`10s`, or `backoff` if that is longer", span: "at least `backoff`, up to `1h`", means: "the longest wait"},

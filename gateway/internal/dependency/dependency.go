@@ -31,12 +31,19 @@ type Dependency struct {
 
 // BreakerOf returns the breaker that judges a call for the request.
 func (d *Dependency) BreakerOf(r *http.Request) *recloser.Breaker {
-	if d.Keys != nil {
-		if key := r.Header.Get(d.Key.Header); key != "" {
-			return d.Keys.Get(key)
-		}
+	if header := d.KeyHeader(r); header != "" {
+		return d.Keys.Get(r.Header.Get(header))
 	}
 	return d.Breaker
+}
+
+// KeyHeader returns the header by whose value the request has a breaker, "" if it has
+// that of all.
+func (d *Dependency) KeyHeader(r *http.Request) string {
+	if d.Keys == nil || r.Header.Get(d.Key.Header) == "" {
+		return ""
+	}
+	return d.Key.Header
 }
 
 // GuardOf returns the guard around a call for the request: the breaker that

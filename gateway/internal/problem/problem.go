@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/recloser-go/recloser"
@@ -34,14 +35,22 @@ type Problem struct {
 }
 
 // Refusal is the problem of a call that a breaker of the dependency's did not let
-// through, or released on a trip.
-func Refusal(dependency string, e *recloser.OpenError) Problem {
-	detail := fmt.Sprintf("%s is %s (%s)", dependency, e.State, e.State.Effect())
+// through, or released on a trip. key is the header by whose value that breaker was
+// chosen, "" if it is that of all; by is who isolated it, "" if that is not known.
+func Refusal(dependency, key, by string, e *recloser.OpenError) Problem {
+	who := dependency
+	if key != "" {
+		who += ", for this " + key + ","
+	}
+	detail := fmt.Sprintf("%s is %s (%s)", who, e.State, e.State.Effect())
 	switch e.Reason {
 	case recloser.ReasonReleased:
-		detail = dependency + " was cut off while this request waited for it; it may have been carried out all the same"
+		detail = who + " was cut off while this request waited for it; it may have been carried out all the same"
 	case recloser.ReasonIsolated:
 		detail += ": an operator decided so"
+		if strings.HasPrefix(by, "maintenance ") {
+			detail = who + " is cut off: planned maintenance"
+		}
 	case recloser.ReasonTrialSlots:
 		detail += ": another call is trying it just now"
 	case recloser.ReasonRamp:

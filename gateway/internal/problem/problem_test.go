@@ -65,7 +65,7 @@ func TestRefusalIsWrittenInBodyAndHeaders(t *testing.T) {
 			t.Fatalf("got %v", err)
 		}
 		w := httptest.NewRecorder()
-		problem.Write(w, problem.Refusal("hotel-1", open))
+		problem.Write(w, problem.Refusal("hotel-1", "", "", open))
 		for key, want := range map[string]string{
 			"Content-Type":        "application/problem+json",
 			"Recloser-Dependency": "hotel-1",
@@ -94,21 +94,26 @@ func TestRefusalIsWrittenInBodyAndHeaders(t *testing.T) {
 func TestRefusalSaysWhy(t *testing.T) {
 	for _, c := range []struct {
 		reason, trip recloser.Reason
+		key, by      string
 		want         string
 	}{
-		{recloser.ReasonOpen, recloser.ReasonRun, "hotel-1 is open (cut off): one call after the other failed or took too long"},
-		{recloser.ReasonOpen, recloser.ReasonTrialFailed, "hotel-1 is open (cut off): it failed again when it was tried"},
-		{recloser.ReasonOpen, recloser.ReasonTripped, "hotel-1 is open (cut off): an operator decided so"},
-		{recloser.ReasonOpen, recloser.ReasonSuspected, "hotel-1 is open (cut off): its calls ran longer than usual"},
-		{recloser.ReasonOpen, recloser.ReasonUs, "hotel-1 is open (cut off): many hang at once, so it may be the gateway's own network"},
-		{recloser.ReasonOpen, recloser.ReasonProbe, "hotel-1 is open (cut off): its health checks failed"},
-		{recloser.ReasonIsolated, recloser.ReasonRun, "hotel-1 is open (cut off): an operator decided so"},
-		{recloser.ReasonToldToWait, recloser.ReasonToldToWait, "hotel-1 is open (cut off): it asked to be left alone for that long"},
-		{recloser.ReasonTrialSlots, recloser.ReasonTime, "hotel-1 is open (cut off): another call is trying it just now"},
-		{recloser.ReasonRamp, recloser.ReasonTrialsGood, "hotel-1 is open (cut off): it is just back and gets its calls a few at a time"},
+		{recloser.ReasonOpen, recloser.ReasonRun, "", "", "hotel-1 is open (cut off): one call after the other failed or took too long"},
+		{recloser.ReasonOpen, recloser.ReasonTrialFailed, "", "", "hotel-1 is open (cut off): it failed again when it was tried"},
+		{recloser.ReasonOpen, recloser.ReasonTripped, "", "", "hotel-1 is open (cut off): an operator decided so"},
+		{recloser.ReasonOpen, recloser.ReasonSuspected, "", "", "hotel-1 is open (cut off): its calls ran longer than usual"},
+		{recloser.ReasonOpen, recloser.ReasonUs, "", "", "hotel-1 is open (cut off): many hang at once, so it may be the gateway's own network"},
+		{recloser.ReasonOpen, recloser.ReasonProbe, "", "", "hotel-1 is open (cut off): its health checks failed"},
+		{recloser.ReasonIsolated, recloser.ReasonRun, "", "", "hotel-1 is open (cut off): an operator decided so"},
+		{recloser.ReasonIsolated, recloser.ReasonRun, "", "kim", "hotel-1 is open (cut off): an operator decided so"},
+		{recloser.ReasonIsolated, recloser.ReasonRun, "", "maintenance new database", "hotel-1 is cut off: planned maintenance"},
+		{recloser.ReasonOpen, recloser.ReasonRun, "X-Property", "", "hotel-1, for this X-Property, is open (cut off): one call after the other failed or took too long"},
+		{recloser.ReasonReleased, recloser.ReasonRun, "X-Property", "", "hotel-1, for this X-Property, was cut off while this request waited for it; it may have been carried out all the same"},
+		{recloser.ReasonToldToWait, recloser.ReasonToldToWait, "", "", "hotel-1 is open (cut off): it asked to be left alone for that long"},
+		{recloser.ReasonTrialSlots, recloser.ReasonTime, "", "", "hotel-1 is open (cut off): another call is trying it just now"},
+		{recloser.ReasonRamp, recloser.ReasonTrialsGood, "", "", "hotel-1 is open (cut off): it is just back and gets its calls a few at a time"},
 	} {
 		e := &recloser.OpenError{Name: "the key", State: recloser.Open, Reason: c.reason, Trip: c.trip, Cause: errors.New("dial tcp 10.0.0.7: refused")}
-		if got := problem.Refusal("hotel-1", e).Detail; got != c.want {
+		if got := problem.Refusal("hotel-1", c.key, c.by, e).Detail; got != c.want {
 			t.Errorf("%s: %q, want %q", c.reason, got, c.want)
 		}
 	}

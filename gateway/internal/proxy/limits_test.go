@@ -189,7 +189,7 @@ func TestABreakerForEachKey(t *testing.T) {
 			pause(100 * time.Millisecond)
 		}
 		a := b.send(t.Context(), http.MethodGet, "/hotels/hotel-1/", nil, "X-Property", "bad")
-		if a.problem.Reason != "open" || a.problem.Dependency != "hotel-1" || !strings.HasPrefix(a.problem.Detail, "hotel-1 is open") {
+		if a.problem.Reason != "open" || a.problem.Dependency != "hotel-1" || !strings.HasPrefix(a.problem.Detail, "hotel-1, for this X-Property, is open (cut off): ") {
 			t.Errorf("got %+v, want the property to be cut off", a)
 		}
 		for _, other := range [][]string{{"X-Property", "good"}, nil} {

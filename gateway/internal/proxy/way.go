@@ -175,6 +175,16 @@ func (w *way) fail(rw http.ResponseWriter, r *http.Request, err error) {
 	}
 }
 
+// isolatedBy returns who did, if an isolation refused a call and still holds.
+func (w *way) isolatedBy(e *recloser.OpenError) string {
+	if e.Reason == recloser.ReasonIsolated {
+		if o := w.dep.Breaker.Stats().Override; o != nil {
+			return o.By
+		}
+	}
+	return ""
+}
+
 // problem says what err means; gone if the client does not want to know.
 func (w *way) problem(r *http.Request, err error) (p problem.Problem, gone bool) {
 	var (
@@ -188,7 +198,7 @@ func (w *way) problem(r *http.Request, err error) (p problem.Problem, gone bool)
 	ctx, id, upload := r.Context(), w.dep.ID, uploadOf(r)
 	switch {
 	case errors.As(err, &open):
-		p = problem.Refusal(id, open)
+		p = problem.Refusal(id, w.dep.KeyHeader(r), w.isolatedBy(open), open)
 	case upload != nil && upload.Stalled():
 		p = problem.Stalled(w.limits.BodyIdle)
 	case ctx.Err() != nil:
