@@ -1,7 +1,5 @@
 package recloser
 
-import "time"
-
 // run is a row of bad calls with no good end since. The breaker's lock guards it.
 type run struct {
 	length      int
@@ -82,15 +80,23 @@ func (b *Breaker) nextVerdict(p *period) int64 {
 	if p.trouble == nil || p.overdue == 0 && len(p.suspects) == 0 {
 		return at
 	}
+	r := b.rules()
 	consider := func(t int64) {
 		if t > p.ruledAt {
 			at = min(at, t)
 		}
 	}
-	r := b.rules()
+	spreadOver := func(e *evidence, limit int64) { // for calls that run past limit
+		if e.run.length > 0 {
+			consider(e.run.first + r.spread() + limit)
+		}
+		if e.window.bad() > 0 {
+			consider(e.window.first + r.spread() + limit)
+		}
+	}
 	if p.overdue > 0 && r.slow() > 0 && r.spread() > 0 {
 		e := b.evidence(p, p.ruledAt, never)
-		e.consider(consider, r.spread()+r.slow())
+		spreadOver(&e, r.slow())
 	}
 	after := b.suspectAfter()
 	if len(p.suspects) == 0 || after == never {
@@ -101,65 +107,7 @@ func (b *Breaker) nextVerdict(p *period) int64 {
 		consider(p.suspects[i].end() + after)
 	}
 	if e := b.evidence(p, p.ruledAt, after); e.suspects > 0 && r.spread() > 0 {
-		e.consider(consider, r.spread()+after)
+		spreadOver(&e, after)
 	}
 	return at
-}
-
-// consider calls it with the moments that come that long after the first calls.
-func (e *evidence) consider(it func(int64), later int64) {
-	if e.run.length > 0 {
-		it(e.run.first + later)
-	}
-	if e.window.bad() > 0 {
-		it(e.window.first + later)
-	}
-}
-
-// tripByRule opens the breaker as a rule says that needs no suspects. Where a
-// suspicion was held, as it may be us, and still is, the step stays.
-func (b *Breaker) tripByRule(p *period, at int64, rule Reason, c Counts) {
-	step := b.stepAfterClosed(p, at)
-	if !p.wasHeld() || !b.held() {
-		b.trip(at, step, rule, Transition{Counts: c})
-		return
-	}
-	if step = 0; b.tripped && !b.calm(p, at) {
-		step = b.step
-	}
-	b.trip(at, step, ReasonUs, Transition{Counts: c, Rule: rule})
-}
-
-func (p *period) wasHeld() bool { return p.trouble != nil && p.suspicionHeld }
-
-// holdsSuspicion reports whether the suspicion that is due to trip is held.
-func (b *Breaker) holdsSuspicion(p *period) bool {
-	if !b.held() {
-		return false
-	}
-	p.suspicionHeld, p.askAt = true, b.seen+int64(askAgain)
-	return true
-}
-
-// tripBySuspicion opens the breaker as a rule says that does need suspects.
-func (b *Breaker) tripBySuspicion(p *period, at int64, rule Reason, e *evidence) {
-	t := Transition{Counts: e.counts(), Rule: rule, Suspect: time.Duration(e.after), Suspects: int(e.suspects)}
-	if rule == ReasonRun {
-		t.Suspects = int(e.inRun)
-	}
-	b.cause = suspectError{t.Suspect}
-	b.trip(at, b.stepAfterClosed(p, at), ReasonSuspected, t)
-}
-
-// lastGoodOf returns when a call of the breaker ended well last, if p is the period
-// in force; below 0 if none has.
-func (b *Breaker) lastGoodOf(p *period) int64 {
-	good := p.goodEnd.Load()
-	if p.trials != nil && p.good > 0 {
-		good = p.lastGood
-	}
-	if b.past != nil && b.lastGood != 0 {
-		good = max(good, b.lastGood)
-	}
-	return good
 }

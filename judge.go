@@ -128,6 +128,30 @@ func (b *Breaker) applyRules(p *period, at int64) {
 	p.busy = p.busy || b.isBusy(p, &e)
 }
 
+// tripByRule opens the breaker as a rule says that needs no suspects. Where a
+// suspicion was held, as it may be us, and still is, the step stays.
+func (b *Breaker) tripByRule(p *period, at int64, rule Reason, c Counts) {
+	step := b.stepAfterClosed(p, at)
+	if !p.wasHeld() || !b.held() {
+		b.trip(at, step, rule, Transition{Counts: c})
+		return
+	}
+	if step = 0; b.tripped && !b.calm(p, at) {
+		step = b.step
+	}
+	b.trip(at, step, ReasonUs, Transition{Counts: c, Rule: rule})
+}
+
+// tripBySuspicion opens the breaker as a rule says that does need suspects.
+func (b *Breaker) tripBySuspicion(p *period, at int64, rule Reason, e *evidence) {
+	t := Transition{Counts: e.counts(), Rule: rule, Suspect: time.Duration(e.after), Suspects: int(e.suspects)}
+	if rule == ReasonRun {
+		t.Suspects = int(e.inRun)
+	}
+	b.cause = suspectError{t.Suspect}
+	b.trip(at, b.stepAfterClosed(p, at), ReasonSuspected, t)
+}
+
 // setBusy says whether the next good end must ask the rules: it may break a
 // run, or be the one that the rate rule was short of.
 func (b *Breaker) setBusy(p *period, at int64) {

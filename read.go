@@ -85,3 +85,16 @@ func (b *Breaker) countsAt(p *period, now int64) Counts {
 	e := b.evidence(p, now, never)
 	return e.counts()
 }
+
+// lastGoodOf returns when a call of the breaker ended well last, if p is the period
+// in force; below 0 if none has.
+func (b *Breaker) lastGoodOf(p *period) int64 {
+	good := p.goodEnd.Load()
+	if p.trials != nil && p.good > 0 {
+		good = p.lastGood
+	}
+	if b.past != nil && b.lastGood != 0 {
+		good = max(good, b.lastGood)
+	}
+	return good
+}

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Do gives a released caller the refusal, and those who are done before he passes
-// the limit what they got.
-func TestDoIsReleasedBySuspicion(t *testing.T) {
+// A trip by suspicion releases who is past the limit at once, and the others as they
+// pass it, unless they are done before.
+func TestReleasedBySuspicion(t *testing.T) {
 	s := newSuspicious(t, suspicious())
 	calls := s.hangs(11)
 	var results []error

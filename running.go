@@ -8,9 +8,9 @@ import (
 
 // ring counts the running calls of a closed period by the time they were
 // admitted, in slices of about a tenth of the limit after which it lets go of
-// them: the suspect limit, or SlowCall. So calls can be judged while they run. A call that is still in its slice when the
-// slice expires is taken out of the ring (it is adrift then); it learns so when
-// it tries to leave.
+// them: the suspect limit, or SlowCall. So calls can be judged while they run. A
+// call that is still in its slice when the slice expires is taken out of the ring
+// (it is adrift then); it learns so when it tries to leave.
 //
 // A word is generation<<25 | sealed<<24 | calls. The generation tells the
 // slices apart that share a word, so a call from long ago never touches the

@@ -130,3 +130,14 @@ func (b *Breaker) held() (hold bool) {
 	}()
 	return ask()
 }
+
+func (p *period) wasHeld() bool { return p.trouble != nil && p.suspicionHeld }
+
+// holdsSuspicion reports whether the suspicion that is due to trip is held.
+func (b *Breaker) holdsSuspicion(p *period) bool {
+	if !b.held() {
+		return false
+	}
+	p.suspicionHeld, p.askAt = true, b.seen+int64(askAgain)
+	return true
+}

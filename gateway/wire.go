@@ -42,7 +42,7 @@ func New(o Options) (*Gateway, error) {
 	}
 	g := &Gateway{
 		load: o.Load, started: o.Started, stamp: c.Stamp(), log: o.Log, version: o.Version,
-		clock: clock, uplink: suspect.NewUplink(), process: bulkhead.New(c.Limits.InFlight, vtime.Real{}),
+		clock: clock, uplink: &suspect.Uplink{}, process: bulkhead.New(c.Limits.InFlight, vtime.Real{}),
 		certificates: make(map[string]*certs.Files), failed: make(chan error, 2), quit: make(chan struct{}),
 		turn: make(chan struct{}, 1), begun: c,
 	}
@@ -75,7 +75,7 @@ func New(o Options) (*Gateway, error) {
 	})
 	g.deps, err = dependency.Maker{
 		Clock:     clock,
-		Hold:      g.uplink.Hold,
+		Hold:      g.uplink.Us,
 		MayTarget: func(a netip.Addr) bool { return g.config.Load().Admin.MayTarget(a) },
 		Listeners: []func(id, key string, t recloser.Transition){g.logTransition, g.recordTransition, g.keeper.listen, g.tellPeople, g.liftLimit},
 	}.NewList(c.Dependencies)

@@ -2,6 +2,8 @@ package httpbreaker
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"net/http"
 	"runtime"
 	"sync"
@@ -48,6 +50,8 @@ func (c *detachedContext) Err() error {
 	}
 	return err
 }
+
+var errSlowWitness = errors.New("httpbreaker: no answer, though it was waited for without the caller")
 
 func (t *Transport) detaches(permit *recloser.Permit) bool { return t.Detach && t.releases(permit) }
 
@@ -134,4 +138,26 @@ func (d *detached) release(err error) bool {
 		w.cutShort(&Cut{Outcome: recloser.Ignored, Err: err})
 	}
 	return true
+}
+
+// detach returns the request to send, which follows its caller until unfollow.
+func (w *wait) detach(req *http.Request) *http.Request {
+	ctx := &detachedContext{Context: w.ctx, caller: req.Context()}
+	w.follow = context.AfterFunc(ctx.caller, func() {
+		ctx.followed.Store(true)
+		w.cancel(context.Cause(ctx.caller))
+	})
+	out := req.WithContext(ctx)
+	out.Header = maps.Clone(req.Header) // the caller may go and use his own again
+	return out
+}
+
+// unfollow has a detached request go on when its caller's context is done; false
+// if that is so already.
+func (w *wait) unfollow() bool { return w.follow == nil || w.follow() }
+
+func (w *wait) sentWholly() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.sent
 }

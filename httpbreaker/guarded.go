@@ -55,7 +55,10 @@ type GuardedTransport struct {
 
 // RoundTrip implements http.RoundTripper.
 func (t *GuardedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	r := &guarded{plain: Transport{Base: t.Base, Classify: t.Classify, Detach: t.Detach}, req: req, ctx: req.Context(), cancel: func(error) {}}
+	r := &guarded{
+		plain: Transport{Base: t.Base, Classify: t.Classify, Detach: t.Detach, KeepOnTrip: t.KeepOnTrip},
+		req:   req, ctx: req.Context(), cancel: func(error) {},
+	}
 	if t.Guard != nil {
 		r.guard = t.Guard(req)
 	}
@@ -72,7 +75,6 @@ func (t *GuardedTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 		return nil, err
 	}
 	r.call = call
-	r.plain.KeepOnTrip = t.KeepOnTrip
 	r.plain.Timeout = max(0, r.guard.Config().AttemptTimeout)
 	r.plain.tooLate = func() error { return r.timedOut(true) }
 	return r.run()

@@ -2,9 +2,7 @@ package httpbreaker
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"sync"
 	"time"
@@ -37,8 +35,6 @@ type wait struct {
 
 // timeoutError is a net.Error, so that callers can treat it as any time-out.
 type timeoutError struct{ after time.Duration }
-
-var errSlowWitness = errors.New("httpbreaker: no answer, though it was waited for without the caller")
 
 func (e *timeoutError) Error() string {
 	return fmt.Sprintf("httpbreaker: no answer within %s", e.after)
@@ -79,13 +75,7 @@ func (t *Transport) startWait(req *http.Request, permit *recloser.Permit) (*wait
 	}
 	var out *http.Request
 	if detaches {
-		ctx := &detachedContext{Context: w.ctx, caller: req.Context()}
-		w.follow = context.AfterFunc(ctx.caller, func() {
-			ctx.followed.Store(true)
-			w.cancel(context.Cause(ctx.caller))
-		})
-		out = req.WithContext(ctx)
-		out.Header = maps.Clone(req.Header) // the caller may go and use his own again
+		out = w.detach(req)
 	} else {
 		out = req.WithContext(w.ctx)
 	}
@@ -107,23 +97,12 @@ func (t *Transport) releases(permit *recloser.Permit) bool {
 
 func hasBody(req *http.Request) bool { return req.Body != nil && req.Body != http.NoBody }
 
-func (w *wait) sentWholly() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.sent
-}
-
-// unfollow has a detached request go on when its caller's context is done; false
-// if that is so already.
-func (w *wait) unfollow() bool { return w.follow == nil || w.follow() }
-
 // timeUp cuts the wait short, unless the timeout is not over by the breaker's clock:
 // that this process stood still says nothing about the dependency, whose answer may
 // be here and unread.
 func (w *wait) timeUp(late func() error) {
 	w.mu.Lock()
-	rest := left(w.timeout, w.from, w.permit.Age())
-	if again := rest > 0 || w.asked; again {
+	if rest := left(w.timeout, w.from, w.permit.Age()); rest > 0 || w.asked {
 		defer w.mu.Unlock()
 		if !w.asked && !w.over {
 			w.timer.Reset(rest)

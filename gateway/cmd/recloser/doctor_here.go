@@ -126,7 +126,7 @@ func examineListeners(ctx context.Context, c *config.Config) []finding {
 			findings = append(findings, good(l.setting, "%s is free", l.address))
 		case !errors.Is(err, syscall.EADDRINUSE):
 			findings = append(findings, fail(l.setting, "set another address", "%v", err))
-		case answers(ctx, l.address, l.path, l.tls, l.isOurs):
+		case answers(ctx, l.address, l.path, l.tls, l.isOurs), answers(ctx, l.address, l.path, !l.tls, l.isOurs): // it may not know of a change yet
 			findings = append(findings, good(l.setting, "%s is taken by a gateway that runs", l.address))
 		default:
 			findings = append(findings, fail(l.setting, "stop it, or set another address", "%s is taken by another program", l.address))

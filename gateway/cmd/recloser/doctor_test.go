@@ -173,14 +173,19 @@ func TestDoctorListeners(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
-	signIn := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	signIn := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="recloser"`)
 		w.WriteHeader(http.StatusUnauthorized)
 	}))
+	signIn.Config.ErrorLog = log.New(io.Discard, "", 0)
+	signIn.StartTLS()
 	defer signIn.Close()
 	c = &config.Config{Listen: host(other.URL), Admin: config.Admin{Listen: signIn.Listener.Addr().String(), TLS: &config.TLS{}}}
-	if f := examineListeners(t.Context(), c)[1]; f.Status != works || !strings.Contains(f.Found, "taken by a gateway that runs") {
-		t.Errorf("with a certificate of its own, and sign_in: %+v", f)
+	for _, tls := range []*config.TLS{{}, nil} { // as it runs, and as it did before the file was changed
+		c.Admin.TLS = tls
+		if f := examineListeners(t.Context(), c)[1]; f.Status != works || !strings.Contains(f.Found, "taken by a gateway that runs") {
+			t.Errorf("with a certificate of its own, and sign_in: %+v", f)
+		}
 	}
 	c = &config.Config{Listen: "192.0.2.1:1", Admin: config.Admin{Listen: "127.0.0.1:0"}} // no address of any machine
 	if f := examineListeners(t.Context(), c)[0]; f.Status != fails || !strings.Contains(f.Found, "192.0.2.1") || strings.Contains(f.Found, "taken") {

@@ -89,15 +89,19 @@ func (a *api) begin(ctx context.Context) (end func(), err error) {
 	}
 }
 
+// takeTurn is whoActs and begin.
+func (a *api) takeTurn(ctx context.Context, in, by, reason string) (w who, end func(), err error) {
+	if w, err = whoActs(ctx, in, by, reason); err == nil {
+		end, err = a.begin(ctx)
+	}
+	return w, end, err
+}
+
 // perform does an act and returns the dependency as it is then. It fails with 404
 // for an unknown dependency, with 422 for a text that is not one line, with 409 if
 // the dependency has another version, and with what keep and do return.
 func (a *api) perform(ctx context.Context, act act) (*dependencyOutput, error) {
-	w, err := whoActs(ctx, act.in, act.by, act.reason)
-	if err != nil {
-		return nil, err
-	}
-	end, err := a.begin(ctx)
+	w, end, err := a.takeTurn(ctx, act.in, act.by, act.reason)
 	if err != nil {
 		return nil, err
 	}

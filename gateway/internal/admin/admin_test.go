@@ -45,7 +45,10 @@ func newBench(t *testing.T) *bench {
 
 func newBenchOf(t *testing.T, dependencies ...config.Dependency) *bench {
 	t.Helper()
-	list, err := dependency.NewList(dependencies)
+	for i := range dependencies {
+		dependencies[i].Bulkhead = 1024
+	}
+	list, err := dependency.Maker{}.NewList(dependencies)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -95,11 +95,7 @@ func (a *api) batch(ctx context.Context, in *batchInput) (*batchOutput, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, err := whoActs(ctx, "body", req.By, req.Reason)
-	if err != nil {
-		return nil, err
-	}
-	end, err := a.begin(ctx)
+	w, end, err := a.takeTurn(ctx, "body", req.By, req.Reason)
 	if err != nil {
 		return nil, err
 	}

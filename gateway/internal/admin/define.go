@@ -101,11 +101,7 @@ func (a *api) registerDefinitions() {
 }
 
 func (a *api) define(ctx context.Context, in *defineInput) (*dependencyOutput, error) {
-	w, err := whoActs(ctx, "body", in.Body.By, in.Body.Reason)
-	if err != nil {
-		return nil, err
-	}
-	end, err := a.begin(ctx)
+	w, end, err := a.takeTurn(ctx, "body", in.Body.By, in.Body.Reason)
 	if err != nil {
 		return nil, err
 	}
@@ -128,15 +124,11 @@ func (a *api) define(ctx context.Context, in *defineInput) (*dependencyOutput, e
 	if there >= mostRunTime {
 		return nil, newConflict(fmt.Sprintf("%d dependencies were added at run time, and more are not possible; remove some, or put them into the configuration file", there))
 	}
-	return a.put(ctx, "add dependency", in.Body.ID, in.Body.Definition, w)
+	return a.put(ctx, true, in.Body.ID, in.Body.Definition, w)
 }
 
 func (a *api) redefine(ctx context.Context, in *redefineInput) (*dependencyOutput, error) {
-	w, err := whoActs(ctx, "body", in.Body.By, in.Body.Reason)
-	if err != nil {
-		return nil, err
-	}
-	end, err := a.begin(ctx)
+	w, end, err := a.takeTurn(ctx, "body", in.Body.By, in.Body.Reason)
 	if err != nil {
 		return nil, err
 	}
@@ -149,11 +141,11 @@ func (a *api) redefine(ctx context.Context, in *redefineInput) (*dependencyOutpu
 	if err != nil {
 		return nil, err
 	}
-	return a.put(ctx, "change dependency", d.ID, merge(old, in.Body.Definition), w)
+	return a.put(ctx, false, d.ID, merge(old, in.Body.Definition), w)
 }
 
 // put checks a definition, writes it down and puts it in force.
-func (a *api) put(ctx context.Context, name, id string, definition map[string]any, w who) (*dependencyOutput, error) {
+func (a *api) put(ctx context.Context, isNew bool, id string, definition map[string]any, w who) (*dependencyOutput, error) {
 	if a.Config == nil || a.History == nil {
 		return nil, absent("dependencies added at run time")
 	}
@@ -180,8 +172,10 @@ func (a *api) put(ctx context.Context, name, id string, definition map[string]an
 		text, _ := json.Marshal(old) // it was read from JSON
 		was = history.PutDependency(id, text)
 	}
+	name, done := "change dependency", "changed"
 	changes := []history.Change{history.PutDependency(id, text)}
-	if name == "add dependency" { // what is known of a former one of that ID, such as of the file, is not of this one
+	if isNew { // what is known of a former one of that ID, such as of the file, is not of this one
+		name, done = "add dependency", "added"
 		changes = append([]history.Change{history.DeleteDependency(id)}, changes...)
 	}
 	entry := a.entry(name, id, w, time.Time{})
@@ -195,20 +189,12 @@ func (a *api) put(ctx context.Context, name, id string, definition map[string]an
 		return nil, newConflict(cut(err.Error(), maxText))
 	}
 	a.logAct(ctx, "dependency", entry)
-	verb := "added"
-	if name != "add dependency" {
-		verb = "changed"
-	}
-	a.record(id, w, fmt.Sprintf("%s was %s at run time", id, verb))
+	a.record(id, w, fmt.Sprintf("%s was %s at run time", id, done))
 	return &dependencyOutput{Body: a.view(d)}, nil
 }
 
 func (a *api) remove(ctx context.Context, in *removeInput) (*struct{}, error) {
-	w, err := whoActs(ctx, "query", in.By, in.Reason)
-	if err != nil {
-		return nil, err
-	}
-	end, err := a.begin(ctx)
+	w, end, err := a.takeTurn(ctx, "query", in.By, in.Reason)
 	if err != nil {
 		return nil, err
 	}

@@ -57,7 +57,7 @@ func openWhole(t *testing.T, path string, change ...func(*Options)) *whole {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := dependency.NewList(c.Dependencies)
+	list, err := dependency.Maker{}.NewList(c.Dependencies)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func openWhole(t *testing.T, path string, change ...func(*Options)) *whole {
 				return h.Commit(ctx, history.Act{}, history.PutMaintenance(w))
 			},
 		}),
-		Uplink: suspect.NewUplink(),
+		Uplink: &suspect.Uplink{},
 		Series: series.New(series.Options{Dependencies: list.All, Store: h}),
 		Limit:  bulkhead.New(8192, vtime.Real{}),
 		Auth:   auth.New(auth.Options{Authenticators: []auth.Authenticator{tokens}, Log: log}),

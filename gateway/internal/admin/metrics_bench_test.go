@@ -22,7 +22,7 @@ func BenchmarkMetrics(b *testing.B) {
 		d.ID = fmt.Sprintf("hotel-%d", i)
 		all = append(all, d)
 	}
-	list, err := dependency.NewList(all)
+	list, err := dependency.Maker{}.NewList(all)
 	if err != nil {
 		b.Fatal(err)
 	}

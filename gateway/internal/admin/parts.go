@@ -2,7 +2,6 @@ package admin
 
 import (
 	"cmp"
-	"strings"
 	"time"
 
 	"github.com/recloser-go/recloser"
@@ -132,7 +131,7 @@ func (a *api) inMaintenance(d *dependency.Dependency, s recloser.Stats) bool {
 		return false
 	}
 	w, _, ok := a.Maintenance.Of(d.ID)
-	return ok && w.Effect == maintenance.CutOff && strings.HasPrefix(s.Override.By, "maintenance ")
+	return ok && w.Effect == maintenance.CutOff && maintenance.Acted(s.Override.By)
 }
 
 // originOf says where a dependency is defined.

@@ -161,11 +161,7 @@ func (a *api) revokeToken(ctx context.Context, in *revokeInput) (*struct{}, erro
 	if a.Tokens == nil || a.History == nil {
 		return nil, absent("tokens")
 	}
-	w, err := whoActs(ctx, "query", in.By, in.Reason)
-	if err != nil {
-		return nil, err
-	}
-	end, err := a.begin(ctx)
+	w, end, err := a.takeTurn(ctx, "query", in.By, in.Reason)
 	if err != nil {
 		return nil, err
 	}

@@ -102,9 +102,7 @@ func (c *call) ask(q *question) (Member, error) {
 		return Member{}, err
 	}
 	_ = resp.Body.Close()
-	if resp.StatusCode < 500 && resp.StatusCode != http.StatusTooManyRequests {
-		c.dep.Latency.Good(time.Since(c.start))
-	}
+	c.dep.Learn(resp.StatusCode, time.Since(c.start))
 	return q.judge(c.dep, resp, answer.body), nil
 }
 

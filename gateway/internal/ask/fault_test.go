@@ -23,7 +23,7 @@ import (
 // A client that only stops sending looks as if it had gone, and still reads:
 // nothing at all would be an empty 200, which lets guests in.
 func TestAskThatEndsEarlySaysUnknown(t *testing.T) {
-	deps, err := dependency.NewList([]config.Dependency{{ID: "hotel-1", URL: &url.URL{Scheme: "http", Host: "hotel-1.example"}, Timeout: time.Second, AttemptTimeout: time.Second}})
+	deps, err := dependency.Maker{}.NewList([]config.Dependency{{ID: "hotel-1", URL: &url.URL{Scheme: "http", Host: "hotel-1.example"}, Timeout: time.Second, AttemptTimeout: time.Second}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -233,7 +233,7 @@ func TestOurOwnStandstillIsNoMembersFailure(t *testing.T) {
 func TestMemberWithKeysRunsOnUntilItIsSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBenchOf(t, hotels(gatewaytest.Yes(), after(900*ms, gatewaytest.No())), func(d *config.Dependency, _ *config.Route) {
-			d.Suspect, d.Key = 250*ms, &config.Key{Header: "X-Property"}
+			d.Suspect, d.Key = 250*ms, &config.Key{Header: "X-Property", Max: 100}
 		})
 		for range 10 {
 			b.send(t.Context(), http.MethodGet, "/access", nil, "X-Property", "17").want(t, 200, ask.Yes, "yes pending", 0)

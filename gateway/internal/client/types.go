@@ -12,16 +12,13 @@ type Dependency struct {
 	Group     string            `json:"group"`
 	State     string            `json:"state"`
 	Effect    string            `json:"effect"`
-	Automatic string            `json:"automatic"`
 	Since     time.Time         `json:"since"`
 	Until     *time.Time        `json:"until"`
 	Reason    string            `json:"reason"`
 	Explain   string            `json:"explain"`
 	Cause     string            `json:"cause"`
 	Version   uint64            `json:"version"`
-	Step      int               `json:"step"`
 	NextTrial *time.Time        `json:"next_trial"`
-	Ramping   bool              `json:"ramping"`
 	Override  *Override         `json:"override"`
 	Window    Window            `json:"window"`
 	Limits    Limits            `json:"limits"`
@@ -54,7 +51,6 @@ type Override struct {
 
 // Window is what the breaker has seen lately.
 type Window struct {
-	Judged   uint64   `json:"judged"`
 	Run      int      `json:"run"`
 	BadRatio *float64 `json:"bad_ratio"`
 }
@@ -62,8 +58,6 @@ type Window struct {
 // Limits are the settings in force; nil is off.
 type Limits struct {
 	FailureRate *float64 `json:"failure_rate"`
-	Consecutive *int     `json:"consecutive"`
-	Trials      int      `json:"trials"`
 }
 
 // Totals count calls that ended.
@@ -113,24 +107,15 @@ type Calendar struct {
 	Zone string   `json:"zone"`
 }
 
-// Duration is written as in the config, such as "2h0m0s". Nanoseconds are read too.
+// Duration is written as in the config, such as "2h0m0s".
 type Duration time.Duration
 
 // MarshalText implements encoding.TextMarshaler.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
 
-// UnmarshalJSON implements json.Unmarshaler.
-func (d *Duration) UnmarshalJSON(text []byte) error {
-	var n int64
-	if json.Unmarshal(text, &n) == nil {
-		*d = Duration(n)
-		return nil
-	}
-	var s string
-	if err := json.Unmarshal(text, &s); err != nil {
-		return err
-	}
-	long, err := time.ParseDuration(s)
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (d *Duration) UnmarshalText(text []byte) error {
+	long, err := time.ParseDuration(string(text))
 	*d = Duration(long)
 	return err
 }

@@ -4,6 +4,7 @@ package dependency
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/recloser-go/recloser"
 	"github.com/recloser-go/recloser/gateway/internal/bulkhead"
@@ -53,6 +54,14 @@ func (d *Dependency) GuardOf(r *http.Request) *guard.Guard {
 		return d.guard.With(b)
 	}
 	return d.guard
+}
+
+// Learn notes how long an answer took. One that says that the dependency failed, or is
+// too busy, shows nothing of how long it takes when it is well.
+func (d *Dependency) Learn(status int, took time.Duration) {
+	if status < 500 && status != http.StatusTooManyRequests {
+		d.Latency.Good(took)
+	}
 }
 
 // EachBreaker yields every breaker of the dependency.

@@ -50,9 +50,6 @@ func (m Maker) NewList(from []config.Dependency) (*List, error) {
 	return l, nil
 }
 
-// NewList is Maker.NewList of the zero Maker.
-func NewList(from []config.Dependency) (*List, error) { return Maker{}.NewList(from) }
-
 // All returns every dependency.
 func (l *List) All() []*Dependency { return l.now.Load().all }
 

@@ -31,7 +31,7 @@ func ids(deps []*Dependency) string {
 }
 
 func TestList(t *testing.T) {
-	l, err := NewList([]config.Dependency{settings("c", "coast"), settings("a", ""), settings("b", "coast")})
+	l, err := Maker{}.NewList([]config.Dependency{settings("c", "coast"), settings("a", ""), settings("b", "coast")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestList(t *testing.T) {
 func TestListReportsAll(t *testing.T) {
 	bad := settings("bad", "")
 	bad.Settings = recloser.Config{Trials: 1000}
-	_, err := NewList([]config.Dependency{settings("a", ""), bad, settings("a", "")})
+	_, err := Maker{}.NewList([]config.Dependency{settings("a", ""), bad, settings("a", "")})
 	if err == nil || !strings.Contains(err.Error(), "dependency bad: ") || !strings.Contains(err.Error(), "dependency a: defined twice") {
 		t.Errorf("got %v", err)
 	}
@@ -66,7 +66,7 @@ func TestListReportsAll(t *testing.T) {
 
 // A reload keeps what breakers know, and changes nothing if anything is wrong.
 func TestApplyKeepsBreakersOrChangesNothing(t *testing.T) {
-	l, err := NewList([]config.Dependency{settings("a", "coast"), settings("b", "")})
+	l, err := Maker{}.NewList([]config.Dependency{settings("a", "coast"), settings("b", "")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestApplyKeepsBreakersOrChangesNothing(t *testing.T) {
 }
 
 func TestRunTime(t *testing.T) {
-	l, err := NewList([]config.Dependency{settings("a", "")})
+	l, err := Maker{}.NewList([]config.Dependency{settings("a", "")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +226,7 @@ func TestHTTPVersions(t *testing.T) {
 		of := settings("a", "")
 		of.URL, _ = url.Parse(both.URL)
 		of.HTTP = version
-		l, err := NewList([]config.Dependency{of})
+		l, err := Maker{}.NewList([]config.Dependency{of})
 		if err != nil {
 			t.Fatal(err)
 		}

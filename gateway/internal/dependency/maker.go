@@ -1,7 +1,6 @@
 package dependency
 
 import (
-	"cmp"
 	"fmt"
 	"net/netip"
 	"reflect"
@@ -19,7 +18,7 @@ import (
 type Maker struct {
 	Clock     *recloser.Clock       // of all breakers; nil: the machine's
 	MayTarget func(netip.Addr) bool // what dependencies added at run time may be connected to; nil: anything
-	Hold      func(id string) bool  // whether a trip by suspicion is to wait; nil: never
+	Hold      func() bool           // whether a trip by suspicion is to wait; nil: never
 
 	// Listeners hear every transition of every breaker. key is the value of the
 	// header that the breaker is for, "" for the one of the dependency itself.
@@ -38,10 +37,7 @@ type draft struct {
 func (m Maker) draft(c config.Dependency, runTime bool, old *Dependency) (draft, error) {
 	d := draft{Dependency: &Dependency{Dependency: c, RunTime: runTime, Version: 1}}
 	d.settings = c.Settings
-	d.settings.Name, d.settings.Clock = c.ID, m.Clock
-	if m.Hold != nil {
-		d.settings.HoldSuspicion = func() bool { return m.Hold(c.ID) }
-	}
+	d.settings.Name, d.settings.Clock, d.settings.HoldSuspicion = c.ID, m.Clock, m.Hold
 	d.Settings = d.settings
 	d.limits = guard.Config{Retry: c.Retry, RateLimit: c.RateLimit, Timeout: c.Timeout, AttemptTimeout: min(c.AttemptTimeout, c.Timeout)}
 	if err := d.make(m, old); err != nil {
@@ -58,7 +54,7 @@ func (d *draft) make(m Maker, old *Dependency) (err error) {
 		for _, hear := range m.Listeners {
 			d.Breaker.Subscribe(func(t recloser.Transition) { hear(d.ID, "", t) })
 		}
-		d.Bulkhead = bulkhead.New(cmp.Or(d.Dependency.Dependency.Bulkhead, defaultBulkhead), vtime.Real{})
+		d.Bulkhead = bulkhead.New(d.Dependency.Dependency.Bulkhead, vtime.Real{})
 		d.Latency = suspect.NewLatency(time.Now())
 	} else {
 		if err = d.settings.Validate(); err != nil {
@@ -95,17 +91,12 @@ func (d *draft) apply() *Dependency {
 	must(d.Breaker.Update(d.settings))
 	if d.Keys != nil {
 		must(d.Keys.Update(d.settings, nil))
-		must(d.Keys.SetLimit(cmp.Or(d.Key.Max, defaultKeys)))
+		must(d.Keys.SetLimit(d.Key.Max))
 	}
 	d.Latency.Fix(d.Suspect)
-	d.Bulkhead.SetMax(cmp.Or(d.Dependency.Dependency.Bulkhead, defaultBulkhead))
+	d.Bulkhead.SetMax(d.Dependency.Dependency.Bulkhead)
 	return d.Dependency
 }
-
-const (
-	defaultBulkhead = 1024
-	defaultKeys     = 10_000
-)
 
 // must is for what was checked before.
 func must(err error) {

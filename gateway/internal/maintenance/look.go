@@ -11,8 +11,8 @@ import (
 	"github.com/recloser-go/recloser"
 )
 
-// Look does what is due now. Call it after dependencies came or went, so that nobody has to wait for the next second. It
-// returns when to look again.
+// Look does what is due now. Call it after dependencies came or went, so that
+// nobody has to wait for the next second. It returns when to look again.
 func (r *Runner) Look(ctx context.Context) (again time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -57,15 +57,15 @@ func (r *Runner) look(ctx context.Context) (again time.Duration) {
 	r.tell(before, now)
 
 	targets := r.o.Breakers.Targets()
-	covers := map[string]cover{}
+	inForce := map[string]active{}
 	for _, t := range targets {
 		of := r.of(t)
 		if len(of) > 0 {
-			covers[t.ID] = cover{of[0].Window, of[0].until}
+			inForce[t.ID] = of[0]
 		}
 		r.settle(ctx, t.ID, of, now)
 	}
-	r.inForce.Store(&covers)
+	r.inForce.Store(&inForce)
 	r.forget(targets)
 	r.started = true
 	return again
@@ -104,7 +104,7 @@ func (r *Runner) tell(before map[string]active, now time.Time) {
 			continue
 		}
 		text := fmt.Sprintf("maintenance %s has begun, until %s: %s", a.Name, a.at.To.Format(time.RFC3339), a.Reason)
-		r.o.Tell(Notice{At: now, Window: a.Window, Began: true, Text: text})
+		r.o.Tell(Notice{At: now, Window: a.Window, Text: text})
 	}
 }
 

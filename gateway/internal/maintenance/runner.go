@@ -3,6 +3,7 @@ package maintenance
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,7 +29,6 @@ type Breakers interface {
 type Notice struct {
 	At     time.Time
 	Window Window
-	Began  bool   // else it ended
 	Text   string // one line
 }
 
@@ -48,7 +48,7 @@ type Runner struct {
 	o       Options
 	cancel  context.CancelFunc
 	done    chan struct{}
-	inForce atomic.Pointer[map[string]cover] // by dependency
+	inForce atomic.Pointer[map[string]active] // by dependency: the first that is
 
 	mu      sync.Mutex // one Look at a time
 	started bool       // what began before the first Look was told before
@@ -63,12 +63,6 @@ type active struct {
 	Window
 	at    Occurrence
 	until time.Time // To, or later if the next occurrence follows without a gap
-}
-
-// cover is the window in force for a dependency.
-type cover struct {
-	window Window
-	until  time.Time
 }
 
 const (
@@ -134,12 +128,18 @@ func (r *Runner) Of(id string) (w Window, until time.Time, ok bool) {
 	if all == nil {
 		return Window{}, time.Time{}, false
 	}
-	c, ok := (*all)[id]
-	if !ok || !r.o.Clock.Now().Before(c.until) {
+	a, ok := (*all)[id]
+	if !ok || !r.o.Clock.Now().Before(a.until) {
 		return Window{}, time.Time{}, false
 	}
-	return c.window, c.until, true
+	return a.Window, a.until, true
 }
 
+// actor is how the names begin in which the Runner acts.
+const actor = "maintenance "
+
 // by is who isolates for a window.
-func (w *Window) by() string { return "maintenance " + w.Name }
+func (w *Window) by() string { return actor + w.Name }
+
+// Acted reports whether by is a name in which a Runner acts.
+func Acted(by string) bool { return strings.HasPrefix(by, actor) }

@@ -16,8 +16,8 @@ func hang(time.Duration) (time.Duration, error) { return timeout, errDown }
 // witnesses and an Uplink, wired as in the gateway.
 func newSuspiciousTown(t *testing.T, n int) *town {
 	t.Helper()
-	uplink := suspect.NewUplink()
-	c := newTown(t, n, recloser.Config{HoldSuspicion: func() bool { return uplink.Hold("") }})
+	uplink := &suspect.Uplink{}
+	c := newTown(t, n, recloser.Config{HoldSuspicion: uplink.Us})
 	learned := map[*hotel]*suspect.Latency{}
 	lifted := map[*hotel]uint64{} // the transition that lifted it last
 	for _, h := range c.hotels {

@@ -49,7 +49,7 @@ func newBench(t *testing.T, b gatewaytest.Behaviour, options ...option) *bench {
 	for _, o := range options {
 		o(&dep, &route)
 	}
-	deps, err := dependency.NewList([]config.Dependency{dep})
+	deps, err := dependency.Maker{}.NewList([]config.Dependency{dep})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,13 +29,11 @@ func (s *sender) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	resp.Request = req
-	if resp.StatusCode < 500 && resp.StatusCode != http.StatusTooManyRequests {
-		took := time.Since(start)
-		if body != nil { // an upload may take as long as it likes
-			took -= time.Duration(body.end.Load())
-		}
-		s.dep.Latency.Good(took)
+	took := time.Since(start)
+	if body != nil { // an upload may take as long as it likes
+		took -= time.Duration(body.end.Load())
 	}
+	s.dep.Learn(resp.StatusCode, took)
 	if idle := s.dep.BodyIdle; idle > 0 && resp.Body != nil && resp.Body != http.NoBody && resp.StatusCode != http.StatusSwitchingProtocols {
 		resp.Body = &received{ReadCloser: resp.Body, idle: idle}
 	}

@@ -73,7 +73,7 @@ func in(t *testing.T, ids []string, f func(b *bench)) {
 		for _, id := range ids {
 			all = append(all, definition(id))
 		}
-		list, err := dependency.NewList(all)
+		list, err := dependency.Maker{}.NewList(all)
 		if err != nil {
 			t.Fatal(err)
 		}

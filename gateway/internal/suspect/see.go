@@ -14,7 +14,7 @@ const (
 // See returns what an Uplink looks at.
 func See(now time.Time, s recloser.Stats) Seen {
 	trip := s.Began
-	seen := Seen{ID: s.Name, LastGood: s.LastGood}
+	seen := Seen{LastGood: s.LastGood}
 	if s.Automatic != recloser.Closed {
 		seen.JustTripped = trip.From == recloser.Closed && now.Sub(trip.At) <= just
 		seen.Active = seen.JustTripped

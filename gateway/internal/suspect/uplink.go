@@ -10,7 +10,6 @@ const meanwhile = 300 * time.Millisecond
 
 // Seen is one dependency at the moment, to an Uplink.
 type Seen struct {
-	ID          string
 	Active      bool      // it has had calls lately
 	Overdue     bool      // calls to it run past its suspect limit
 	JustTripped bool      // it was cut off a moment ago
@@ -19,11 +18,8 @@ type Seen struct {
 
 // Uplink tells whether many dependencies hang at once and none answers: then it is
 // rather our own way out that is broken, and none of them is to be cut off on mere
-// suspicion. It is safe for concurrent use.
+// suspicion. Its zero value blames nobody. It is safe for concurrent use.
 type Uplink struct{ us atomic.Bool }
-
-// NewUplink returns one that blames nobody.
-func NewUplink() *Uplink { return &Uplink{} }
 
 // Observe looks at all dependencies there are. It is to be called every 50 ms or so.
 func (u *Uplink) Observe(now time.Time, all []Seen) {
@@ -43,9 +39,5 @@ func (u *Uplink) Observe(now time.Time, all []Seen) {
 	u.us.Store(troubled >= 3 && 2*troubled >= active && !answers)
 }
 
-// Us reports whether it is us.
+// Us reports whether it is us. A breaker may ask it under its lock.
 func (u *Uplink) Us() bool { return u.us.Load() }
-
-// Hold reports whether a trip by suspicion is to wait. A breaker may ask it under
-// its lock.
-func (u *Uplink) Hold(string) bool { return u.us.Load() }
