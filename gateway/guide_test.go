@@ -122,7 +122,7 @@ func TestGuideCallsWork(t *testing.T) {
 		}
 		states = append(states, aurora.Breaker.State().String())
 	}
-	want := []string{"isolated", "half-open", "half-open", "half-open", "closed", "closed", "closed", "closed"}
+	want := []string{"isolated", "half-open", "half-open", "half-open", "closed", "closed", "closed", "closed", "closed", "closed"}
 	if !slices.Equal(states, want) {
 		t.Errorf("aurora was %q after the calls, want %q", states, want)
 	}

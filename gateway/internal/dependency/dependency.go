@@ -39,9 +39,12 @@ func (d *Dependency) BreakerOf(r *http.Request) *recloser.Breaker {
 }
 
 // KeyHeader returns the header by whose value the request has a breaker, "" if it has
-// that of all.
+// that of all: as every request has while an operator has set something.
 func (d *Dependency) KeyHeader(r *http.Request) string {
 	if d.Keys == nil || r.Header.Get(d.Key.Header) == "" {
+		return ""
+	}
+	if s := d.Breaker.State(); s == recloser.Isolated || s == recloser.HeldClosed {
 		return ""
 	}
 	return d.Key.Header

@@ -189,6 +189,32 @@ func TestKeys(t *testing.T) {
 	}
 }
 
+// What an operator sets for a dependency holds for every key of it.
+func TestOperatorsActHoldsForKeys(t *testing.T) {
+	of := settings("a", "")
+	of.Key = &config.Key{Header: "X-Property", Max: 100}
+	l, err := Maker{}.NewList([]config.Dependency{of})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, _ := l.Get("a")
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	r.Header.Set("X-Property", "one")
+	own := a.BreakerOf(r)
+	for _, set := range []func(by, why string, until time.Time) error{a.Breaker.Isolate, a.Breaker.HoldClosed} {
+		if err := set("ops", "why", time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		if a.BreakerOf(r) != a.Breaker || a.KeyHeader(r) != "" {
+			t.Errorf("%s does not hold for a key", a.Breaker.State())
+		}
+	}
+	a.Breaker.Release("ops", "")
+	if a.BreakerOf(r) != own || own == a.Breaker {
+		t.Error("after the release the key has not its own breaker")
+	}
+}
+
 // A name may point to another address when it is called than when it was added.
 func TestRunTimeDependencyIsNotConnectedToTheMachinesOwnServices(t *testing.T) {
 	of := settings("x", "")
