@@ -4,7 +4,7 @@ export GOWORK := off
 
 # What a target needs besides make and a POSIX shell. As root on Debian it is
 # installed when missing, see scripts/need.
-TEST_NEEDS := go curl prometheus promtool amtool systemd-analyze
+TEST_NEEDS := go curl prometheus promtool amtool systemd-analyze chromium
 RACE_NEEDS := $(TEST_NEEDS) gcc
 
 BIN     := bin
@@ -33,6 +33,12 @@ build: ## the gateway and command line: bin/recloser
 test: ## all tests of all modules
 	@scripts/need $(TEST_NEEDS)
 	$(call each,go test ./...)
+
+.PHONY: shots
+shots: ## shots/: pictures of every page of the panel, both themes and a phone
+	@scripts/need $(TEST_NEEDS)
+	@mkdir -p shots
+	SHOTS=$(abspath shots) go -C gateway test ./internal/panel -count 1 -run 'TestShots|TestDialogByKeyboard|TestSignIn|TestNotLive'
 
 .PHONY: race
 race: ## the same under the race detector

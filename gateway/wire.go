@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/recloser-go/recloser"
@@ -22,6 +23,7 @@ import (
 	"github.com/recloser-go/recloser/gateway/internal/dependency"
 	"github.com/recloser-go/recloser/gateway/internal/history"
 	"github.com/recloser-go/recloser/gateway/internal/maintenance"
+	"github.com/recloser-go/recloser/gateway/internal/panel"
 	"github.com/recloser-go/recloser/gateway/internal/probe"
 	"github.com/recloser-go/recloser/gateway/internal/series"
 	"github.com/recloser-go/recloser/gateway/internal/suspect"
@@ -95,7 +97,12 @@ func New(o Options) (*Gateway, error) {
 	g.series = series.New(series.Options{Dependencies: g.deps.All, Store: g.history, Log: o.Log})
 	g.routes.Store(g.newRoutes(c.Routes))
 	g.calls = newListener("listen", c.Listen, callsTLS, c.Limits, http.HandlerFunc(g.serveCall), o.Log)
-	g.admin = newListener("admin.listen", c.Admin.Listen, adminTLS, c.Limits, g.newAdmin(), o.Log)
+	people, err := g.newAdmin()
+	if err != nil {
+		g.close()
+		return nil, err
+	}
+	g.admin = newListener("admin.listen", c.Admin.Listen, adminTLS, c.Limits, people, o.Log)
 	return g, nil
 }
 
@@ -119,9 +126,18 @@ func stopped(clock *recloser.Clock, err error) error {
 
 func (g *Gateway) newRoutes(routes []config.Route) *router { return newRouter(routes, g.handlers.of) }
 
-func (g *Gateway) newAdmin() http.Handler {
+func (g *Gateway) newAdmin() (http.Handler, error) {
 	c := g.config.Load()
 	tokens := auth.NewTokens(g.history, time.Now)
+	callers := auth.New(auth.Options{
+		SignIn: c.Admin.SignIn, Authenticators: []auth.Authenticator{tokens}, Log: g.log,
+		Sessions: auth.NewSessions(tokens, strings.HasPrefix(c.Admin.URL, "https:")),
+		Stranger: http.HandlerFunc(panel.Stranger),
+	})
+	pages, err := panel.New(panel.Options{Auth: callers, Log: g.log, URL: c.Admin.URL, Embedders: c.Admin.Embed})
+	if err != nil {
+		return nil, err
+	}
 	return admin.New(admin.Options{
 		Dependencies: g.deps,
 		History:      g.history,
@@ -130,7 +146,8 @@ func (g *Gateway) newAdmin() http.Handler {
 		Uplink:       g.uplink,
 		Series:       g.series,
 		Limit:        g.process,
-		Auth:         auth.New(auth.Options{SignIn: c.Admin.SignIn, Authenticators: []auth.Authenticator{tokens}, Log: g.log}),
+		Auth:         callers,
+		Pages:        pages.Register,
 		Tokens:       tokens,
 		Certificates: g.certificates,
 		Config:       g.config.Load,
@@ -142,7 +159,7 @@ func (g *Gateway) newAdmin() http.Handler {
 		Log:          g.log,
 		Hosts:        hosts(c.Admin),
 		Quit:         g.quit,
-	})
+	}), nil
 }
 
 // addRunTime adds the dependencies that were added at run time before the restart.

@@ -26,6 +26,7 @@ var layers = [][]string{
 	{"gateway/internal/dependency"},
 	{"gateway/internal/auth", "gateway/internal/series", "gateway/internal/probe"},
 	{"gateway/internal/proxy", "gateway/internal/ask", "gateway/internal/alert", "gateway/internal/admin"},
+	{"gateway/internal/panel"},
 	{"gateway"}, // the one place that knows them all
 	{"gateway/internal/demo"},
 	{"gateway/cmd/recloser"},

@@ -18,7 +18,6 @@ func eachOperation() map[auth.Role][]operationCall {
 	soon := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
 	return map[auth.Role][]operationCall{
 		auth.Viewer: {
-			{"GET", "/", ""},
 			{"GET", "/version", ""},
 			{"GET", "/openapi.json", ""},
 			{"GET", "/openapi.yaml", ""},
@@ -132,7 +131,7 @@ func TestGroupLimit(t *testing.T) {
 
 	// No look shows a word of the others.
 	for _, path := range []string{
-		"/", "/metrics", "/api/v1/dependencies", "/api/v1/events", "/api/v1/audit", "/api/v1/maintenance", "/api/v1/events?dependency=hotel-3",
+		"/metrics", "/api/v1/dependencies", "/api/v1/events", "/api/v1/audit", "/api/v1/maintenance", "/api/v1/events?dependency=hotel-3",
 		"/api/v1/audit?target=hotel-3", "/api/v1/dependencies?group=hills", "/api/v1/dependencies/hotel-3", "/api/v1/dependencies?label=region%3Dnorth",
 	} {
 		body := w.send("GET", path, "", coast).Body.String()
@@ -219,7 +218,7 @@ func TestByOfAToken(t *testing.T) {
 
 func TestSecurityHeaders(t *testing.T) {
 	w := newWhole(t)
-	for _, path := range []string{"/", "/api/v1/dependencies", "/metrics", "/healthz", "/nowhere", "/openapi.json"} {
+	for _, path := range []string{"/api/v1/dependencies", "/metrics", "/healthz", "/nowhere", "/openapi.json"} {
 		h := w.send("GET", path, "").Header()
 		for name, want := range map[string]string{
 			"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store",

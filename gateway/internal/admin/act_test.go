@@ -42,7 +42,7 @@ func TestGetChangesNothing(t *testing.T) {
 	b.trip("hotel-2")
 	before := b.breaker("hotel-1").Stats()
 	for _, path := range []string{
-		"/", "/api/v1/dependencies", "/api/v1/dependencies/hotel-1", "/metrics", "/healthz", "/readyz", "/version", "/openapi.json",
+		"/api/v1/dependencies", "/api/v1/dependencies/hotel-1", "/metrics", "/healthz", "/readyz", "/version", "/openapi.json",
 	} {
 		if w := b.send("GET", path, ""); w.Code != http.StatusOK {
 			t.Errorf("GET %s: %d", path, w.Code)

@@ -1,6 +1,6 @@
 // Package admin is the gateway's listener for people, machines and metrics: an
-// API under /api/v1 (described by itself at /openapi.json), one status page
-// at /, /metrics, /healthz, /readyz and /version.
+// API under /api/v1 (described by itself at /openapi.json), /metrics, /healthz,
+// /readyz and /version, and whatever pages it is given.
 //
 // Reading changes nothing and acts are never GET. Package auth says who may do
 // what; what a page of another site could make an operator's browser do is
@@ -60,6 +60,10 @@ type Options struct {
 	Ready   func() bool  // whether calls are accepted; nil: always
 	Log     *slog.Logger // gets a line for each act; nil: nothing is logged
 
+	// Pages routes what people see: pages for callers that are known, and what
+	// everybody may load, such as style sheets. nil: there are none.
+	Pages func(read *Reader, signedIn, everybody *http.ServeMux)
+
 	// Hosts are names or addresses, without a port, that the listener is
 	// reached by, such as its listen host and that of admin.url. Requests
 	// for any other host are refused, but for localhost and loopback addresses.
@@ -104,7 +108,9 @@ func New(o Options) http.Handler {
 
 	signedIn := http.NewServeMux()
 	a.register(signedIn)
-	a.registerPage(signedIn)
+	if o.Pages != nil {
+		o.Pages(&Reader{a}, signedIn, all)
+	}
 	all.Handle("/", o.Auth.Handler(a.once(withProblems(signedIn))))
 	return protect(o.Hosts, all)
 }

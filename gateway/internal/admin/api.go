@@ -17,6 +17,7 @@ type api struct {
 	Options
 	routes  huma.API
 	streams streams
+	frames  *frames // of numbers, for all streams
 	keys    keyLocks
 	lookup  func(ctx context.Context, network, host string) ([]netip.Addr, error) // of names
 }
@@ -26,7 +27,7 @@ func newAPI(o Options) *api {
 		o.Turn = make(chan struct{}, 1)
 	}
 	return &api{
-		Options: o, lookup: net.DefaultResolver.LookupNetIP,
+		Options: o, frames: newFrames(), lookup: net.DefaultResolver.LookupNetIP,
 	}
 }
 

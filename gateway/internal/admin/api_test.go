@@ -220,7 +220,7 @@ func TestMissesAreProblems(t *testing.T) {
 	b.wantProblem(http.StatusNotFound, "nothing is at /nowhere", "GET", "/nowhere", "")
 	b.wantProblem(http.StatusNotFound, "/openapi.json", "GET", "/api/v1", "")
 	b.wantProblem(http.StatusNotFound, "nothing is at /docs", "GET", "/docs", "")
-	b.wantProblem(http.StatusMethodNotAllowed, "POST is not possible here, only GET, HEAD", "POST", "/", "{}")
+	b.wantProblem(http.StatusMethodNotAllowed, "POST is not possible here, only GET, HEAD", "POST", "/version", "{}")
 	if allow := b.send("PATCH", overrideOfHotel1, "{}").Header().Get("Allow"); allow != "DELETE, PUT" {
 		t.Errorf("Allow %q, want DELETE, PUT", allow)
 	}

@@ -26,6 +26,8 @@ type Dependency struct {
 	Until     *time.Time `json:"until" doc:"When the open time or the override ends"`
 	Reason    string     `json:"reason" doc:"Why the breaker is in its state, in the words of the metrics; empty before the first change. An operator's own words are in override.reason"`
 	Explain   string     `json:"explain" doc:"Why it is cut off or not, in a sentence"`
+	Why       string     `json:"why" doc:"What the state rests on, without what passes meanwhile: an operator's words, what opened it, how many trials were good"`
+	AtRisk    bool       `json:"at_risk" doc:"Closed, but over 60 % of a limit"`
 	Cause     string     `json:"cause" doc:"The last failure seen, cut at 200 characters; empty if there was none"`
 	Version   uint64     `json:"version" doc:"Goes up with every change of state; see if_version"`
 
@@ -118,6 +120,8 @@ func (a *api) view(d *dependency.Dependency) Dependency {
 		Until:             stampOrNull(s.Until),
 		Reason:            string(s.Reason),
 		Explain:           cut(d.Breaker.Explain(), maxText),
+		Why:               cut(why(d.Breaker, s), maxText),
+		AtRisk:            near(s, cfg),
 		Version:           s.Seq,
 		Step:              s.Step,
 		OpenForMS:         s.OpenFor.Milliseconds(),

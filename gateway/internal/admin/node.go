@@ -104,11 +104,7 @@ func (a *api) registerNode() {
 		},
 		role: auth.Viewer, answer: NodeList{[]Node{node}},
 	}, func(ctx context.Context, _ *struct{}) (*nodesOutput, error) {
-		n := a.node()
-		if r := n.Reload; r != nil && r.Fault != "" && auth.From(ctx).Group != "" {
-			r.Fault = "it is shown to those who see all groups" // it quotes the configuration
-		}
-		return &nodesOutput{NodeList{[]Node{n}}}, nil
+		return &nodesOutput{NodeList{a.nodes(ctx)}}, nil
 	})
 	register(a, operation{
 		Operation: huma.Operation{
@@ -117,10 +113,7 @@ func (a *api) registerNode() {
 		},
 		role: auth.Viewer, answer: Me{Name: "cms", Role: "operator", Group: "coast", From: "10.0.0.7", Token: "k3v7q2ab", SignIn: true, Version: "v0.1.0"},
 	}, func(ctx context.Context, _ *struct{}) (*meOutput, error) {
-		c := auth.From(ctx)
-		return &meOutput{Me{
-			Name: c.Name, Role: string(c.Role), Group: c.Group, From: c.From, Token: c.Token, SignIn: a.Auth.SignIn, Version: a.Version,
-		}}, nil
+		return &meOutput{a.me(ctx)}, nil
 	})
 	register(a, operation{
 		Operation: huma.Operation{
@@ -158,6 +151,21 @@ func (a *api) registerNode() {
 		},
 		role: auth.Viewer, answer: Version{Version: "v0.1.0", Go: "go1.26.0"},
 	}, a.version)
+}
+
+func (a *api) nodes(ctx context.Context) []Node {
+	n := a.node()
+	if r := n.Reload; r != nil && r.Fault != "" && auth.From(ctx).Group != "" {
+		r.Fault = "it is shown to those who see all groups" // it quotes the configuration
+	}
+	return []Node{n}
+}
+
+func (a *api) me(ctx context.Context) Me {
+	c := auth.From(ctx)
+	return Me{
+		Name: c.Name, Role: string(c.Role), Group: c.Group, From: c.From, Token: c.Token, SignIn: a.Auth.SignIn, Version: a.Version,
+	}
 }
 
 func (a *api) node() Node {

@@ -201,9 +201,6 @@ func TestReasonComesBackAsItWent(t *testing.T) {
 	if d.Override == nil || d.Override.Reason != reason {
 		t.Errorf("override %+v, want the reason %q", d.Override, reason)
 	}
-	if page := b.send("GET", "/", "").Body.String(); strings.Contains(page, "<script") || !strings.Contains(page, "&lt;script&gt;") {
-		t.Error("the page does not show the reason as text")
-	}
 }
 
 // The end may pass between the look at the request and the act.

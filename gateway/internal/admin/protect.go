@@ -55,7 +55,7 @@ func secure(h http.Header) {
 }
 
 // jsonOnly lets acts through only if their body is JSON, or not there and of no
-// kind. DELETE has its parameters in the query, and a body would be overlooked.
+// kind, or a form that signs in or out. DELETE has its parameters in the query, and a body would be overlooked.
 func jsonOnly(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.Method {
@@ -70,13 +70,26 @@ func jsonOnly(next http.Handler) http.Handler {
 			if header == "" && r.ContentLength == 0 {
 				break
 			}
-			if kind, _, err := mime.ParseMediaType(header); err != nil || kind != "application/json" {
+			kind, _, err := mime.ParseMediaType(header)
+			if err == nil && kind == formKind && takesForm(r) {
+				break
+			}
+			if err != nil || kind != "application/json" {
 				writeProblem(w, http.StatusUnsupportedMediaType, "send JSON, with the header Content-Type: application/json")
 				return
 			}
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+const formKind = "application/x-www-form-urlencoded"
+
+// takesForm reports whether a plain form is taken: to sign in and out without a
+// script, from a browser that says where the form stands.
+func takesForm(r *http.Request) bool {
+	told := r.Header.Get("Sec-Fetch-Site") != "" || r.Header.Get("Origin") != ""
+	return told && (r.URL.Path == "/sign-in" || r.URL.Path == "/sign-out")
 }
 
 // hostName strips the port, the brackets of IPv6 and the dot of an absolute name.

@@ -63,7 +63,7 @@ func TestForeignHostIsRefused(t *testing.T) {
 		"10.0.0.1:8081":           http.StatusForbidden,
 		"":                        http.StatusForbidden,
 	} {
-		for _, path := range []string{"/", "/api/v1/dependencies", "/metrics", "/nowhere"} {
+		for _, path := range []string{"/api/v1/dependencies", "/metrics", "/nowhere"} {
 			want := status
 			if path == "/nowhere" && status == http.StatusOK {
 				want = http.StatusNotFound
@@ -73,7 +73,7 @@ func TestForeignHostIsRefused(t *testing.T) {
 			}
 		}
 	}
-	b.wantProblem(http.StatusForbidden, "evil.example", "GET", "/", "", host("evil.example"))
+	b.wantProblem(http.StatusForbidden, "evil.example", "GET", "/version", "", host("evil.example"))
 }
 
 func TestActsMustBeJSON(t *testing.T) {

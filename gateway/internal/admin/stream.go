@@ -27,6 +27,7 @@ const (
 type streamInput struct {
 	LastEventID int64 `header:"Last-Event-ID" minimum:"0" doc:"Go on after the event of this ID, as a browser does by itself; default: with the next one that happens"`
 	After       int64 `query:"after" minimum:"0" doc:"Likewise, for those who cannot set a header"`
+	Numbers     bool  `query:"numbers" doc:"Also, every 2 s, one named numbers with those that changed"`
 }
 
 func (a *api) registerStream() {
@@ -36,6 +37,7 @@ func (a *api) registerStream() {
 			Summary: "What happens, as it happens",
 			Description: "Server-sent events. Each thing that happens is one whose event is its kind, whose id is its ID and whose data is as in /api/v1/events. " +
 				"A stream begins with one named dependency for each dependency, as it is now, and one named ready. After something happened to a dependency comes another one named dependency, or one named removed; none of these has an id. " +
+				"With numbers, there is also one named numbers every 2 s, which has no id: those of the dependencies of which any changed, by ID, the first time all; it comes even if none did, so a reader can tell silence from peace. " +
 				"Each 15 s there is a comment. A reader that is too slow gets one named dropped and is cut off: it can go on with Last-Event-ID, and so can one whose connection broke.",
 			Responses: map[string]*huma.Response{
 				"200": {
@@ -60,7 +62,7 @@ func (a *api) registerStream() {
 		return &huma.StreamResponse{Body: func(ctx huma.Context) {
 			defer a.streams.end(caller)
 			r, w := humago.Unwrap(ctx)
-			a.stream(w, r, max(in.LastEventID, in.After))
+			a.stream(w, r, max(in.LastEventID, in.After), in.Numbers)
 		}}, nil
 	})
 }
@@ -100,7 +102,7 @@ func (s *streams) end(caller string) {
 
 // stream writes until the client is gone, is too slow or is not welcome any more,
 // or the gateway stops.
-func (a *api) stream(w http.ResponseWriter, r *http.Request, after int64) {
+func (a *api) stream(w http.ResponseWriter, r *http.Request, after int64, numbers bool) {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no") // of nginx
@@ -128,6 +130,15 @@ func (a *api) stream(w http.ResponseWriter, r *http.Request, after int64) {
 	defer beat.Stop()
 	still := time.NewTicker(recheck)
 	defer still.Stop()
+	var pulse <-chan time.Time
+	var seen uint64 // the last frame of numbers that was written
+	if numbers {
+		ticker := time.NewTicker(pulseEvery)
+		defer ticker.Stop()
+		pulse = ticker.C
+		seen = a.tellNumbers(ctx, s, 0)
+		s.flush()
+	}
 	for s.err == nil {
 		select {
 		case <-ctx.Done():
@@ -143,6 +154,8 @@ func (a *api) stream(w http.ResponseWriter, r *http.Request, after int64) {
 			continue
 		case <-beat.C:
 			s.text(": heartbeat\n\n")
+		case <-pulse:
+			seen = a.tellNumbers(ctx, s, seen)
 		case e, ok := <-live:
 			if !ok {
 				s.message(0, "dropped", dropped{"too slow, or the gateway stops: go on with Last-Event-ID"})

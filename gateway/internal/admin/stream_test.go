@@ -300,7 +300,7 @@ func streamIn(t *testing.T, f func(t *testing.T, w *whole, client net.Conn, ende
 			go func() {
 				defer close(ended)
 				defer server.Close()
-				w.api().stream(pipe{httptest.NewRecorder(), server}, r, 0)
+				w.api().stream(pipe{httptest.NewRecorder(), server}, r, 0, false)
 			}()
 		})).ServeHTTP(httptest.NewRecorder(), r)
 		f(t, w, client, ended)
@@ -368,4 +368,27 @@ func TestSlowReaderIsTold(t *testing.T) {
 			t.Errorf("%d bytes, and it was not told: %.300s", len(text), text)
 		}
 	})
+}
+
+// With numbers a stream carries, again and again, those that changed; and comes even
+// if none did, so that silence means something.
+func TestStreamNumbers(t *testing.T) {
+	w := newWhole(t)
+	f := w.follow(w.serve(), func(r *http.Request) { r.URL.RawQuery = "numbers=true" })
+	var first map[string]Numbers
+	if f.want("numbers", &first); len(first) != 4 {
+		t.Errorf("at first of %d dependencies, want all 4", len(first))
+	}
+	w.calls("hotel-1", 3, errDown)
+	var then map[string]Numbers
+	for len(then) == 0 {
+		f.want("numbers", &then)
+	}
+	if n, ok := then["hotel-1"]; !ok || len(then) != 1 || n.Judged != 3 || n.Run != 3 || !n.AtRisk || n.Share != nil {
+		t.Errorf("%+v", then)
+	}
+	var last map[string]Numbers
+	if f.want("numbers", &last); len(last) != 0 {
+		t.Errorf("nothing changed, and %+v came", last)
+	}
 }

@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/recloser-go/recloser/gateway/internal/problem"
@@ -19,6 +21,8 @@ const Challenge = `Bearer realm="recloser"`
 type Options struct {
 	SignIn         bool             // false: a request of this machine without credentials is an admin's
 	Authenticators []Authenticator  // asked in order
+	Sessions       *Sessions        // of browsers, asked last; nil: there are none
+	Stranger       http.Handler     // answers a page's request by a caller who is not known; nil: as all others
 	Now            func() time.Time // nil: time.Now
 	Log            *slog.Logger     // gets a line for wrong credentials; nil: nothing is logged
 }
@@ -36,6 +40,9 @@ func New(o Options) *Auth {
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Sessions != nil {
+		o.Authenticators = append(slices.Clip(o.Authenticators), o.Sessions)
 	}
 	return &Auth{Options: o, lockout: newLockout()}
 }
@@ -74,6 +81,8 @@ func (a *Auth) handler(next http.Handler, without func(*http.Request) (Caller, e
 		case errors.Is(err, ErrUnavailable):
 			a.Log.ErrorContext(r.Context(), "a caller could not be checked", "error", err)
 			problem.Write(w, problem.Problem{Status: http.StatusServiceUnavailable, Detail: "the token cannot be checked just now; the log says why"})
+		case errors.Is(err, ErrNoCredentials) && a.Stranger != nil && isPage(r):
+			a.Stranger.ServeHTTP(w, r)
 		case err != nil:
 			w.Header().Set("WWW-Authenticate", Challenge)
 			problem.Write(w, problem.Problem{Status: http.StatusUnauthorized, Detail: unauthorized(err)})
@@ -81,6 +90,12 @@ func (a *Auth) handler(next http.Handler, without func(*http.Request) (Caller, e
 			next.ServeHTTP(w, r.WithContext(With(r.Context(), caller)))
 		}
 	})
+}
+
+// isPage reports whether a browser asks for a page to show, and not a program for
+// data.
+func isPage(r *http.Request) bool {
+	return r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/api/") && strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
 // unauthorized tells a client no more than whether it showed anything.

@@ -100,7 +100,7 @@ func (t *Tokens) Authenticate(r *http.Request) (Caller, error) {
 		return Caller{}, fmt.Errorf("the token %q (%s) has an unknown role %q", token.Name, token.ID, token.Role)
 	}
 	t.use(token.ID, now)
-	return Caller{Name: token.Name, Role: Role(token.Role), Group: token.Group, Token: token.ID}, nil
+	return callerOf(token), nil
 }
 
 // bearer returns what a request shows as a bearer's token.

@@ -89,6 +89,23 @@ func prefix(r *reader, n ast.Node, s string) (netip.Prefix, bool) {
 	return p.Masked(), err == nil
 }
 
+// origin reads what a browser calls one: scheme, host and port.
+func origin(r *reader, n ast.Node, s string) (string, bool) {
+	u, ok := r.httpURL(n, s)
+	if ok && strings.Trim(u.Path, "/") != "" {
+		r.fault(n, "end it with the host or its port, such as https://cms.example", "an origin has no path")
+		return "", false
+	}
+	if !ok {
+		return "", false
+	}
+	if strings.ContainsAny(u.Host, " ;,'*") {
+		r.fault(n, "write it like https://cms.example", "%q is no origin", s)
+		return "", false
+	}
+	return u.Scheme + "://" + u.Host, true
+}
+
 // baseURL is where a dependency is. One at an address of the gateway itself
 // would have it call itself for ever.
 func baseURL(to **url.URL) value {

@@ -61,6 +61,7 @@ type Admin struct {
 	URL          string         // how people reach it, for links in messages; default Listen with http:// or, with TLS, https://; "" if Listen names no host or the system chooses its port
 	TLS          *TLS           // nil: plain HTTP
 	SignIn       bool           // everything but the health checks asks for a token; default false
+	Embed        []string       // origins whose pages may show /embed/ of the panel in a frame
 	AllowTargets []netip.Prefix // link-local and metadata addresses that a dependency added at run time may have all the same
 }
 

@@ -98,6 +98,10 @@ func (a *Admin) keys() []key {
 		{name: "tls", value: tlsSection(&a.TLS), restart: true, means: "makes it speak HTTPS: [tls](#tls)"},
 		{name: "sign_in", value: boolean(&a.SignIn), restart: true, means: "whether everything but the health checks, and `/metrics` for this machine, asks for a token (`recloser token create`)"},
 		{
+			name: "embed", value: items("list", object{"type": "string", "pattern": "^https?://"}, &a.Embed, origin, func(o string) string { return o }), restart: true, span: "origins such as `https://cms.example`",
+			means: "sites that may show the panel's page with one button, `/embed/ID`, in a frame",
+		},
+		{
 			name: "allow_targets", value: items("list", object{"type": "string"}, &a.AllowTargets, prefix, netip.Prefix.String), span: "addresses such as `169.254.10.0/24`",
 			means: "link-local and metadata addresses at which a dependency that is added by the API may be all the same; else they are refused",
 		},

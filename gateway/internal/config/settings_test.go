@@ -35,10 +35,11 @@ func TestSettings(t *testing.T) {
 		{process(""), func(c *Config) any { return c.TLS }, (*TLS)(nil)},
 		{process("tls: { cert: a.crt, key: /b.key }"), func(c *Config) any { return *c.TLS }, TLS{"etc/a.crt", "/b.key"}},
 		{
-			process("admin: { listen: ':9000', sign_in: true, tls: { cert: a.crt, key: b.key }, allow_targets: [ 169.254.10.7/24, 'fe80::1' ] }"),
+			process("admin: { listen: ':9000', sign_in: true, tls: { cert: a.crt, key: b.key }, embed: [ 'https://cms.example/' ], allow_targets: [ 169.254.10.7/24, 'fe80::1' ] }"),
 			func(c *Config) any { return c.Admin },
 			Admin{
 				Listen: ":9000", SignIn: true, TLS: &TLS{"etc/a.crt", "etc/b.key"},
+				Embed:        []string{"https://cms.example"},
 				AllowTargets: []netip.Prefix{netip.MustParsePrefix("169.254.10.0/24"), netip.MustParsePrefix("fe80::1/128")},
 			},
 		},

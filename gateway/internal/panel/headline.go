@@ -1,10 +1,8 @@
-package admin
+package panel
 
 import (
 	"fmt"
 	"strings"
-
-	"github.com/recloser-go/recloser"
 )
 
 // headline says in plain words how things are.
@@ -17,11 +15,10 @@ type headline struct {
 func newHeadline(rows []row) headline {
 	count := make(map[string]int)
 	for _, r := range rows {
-		count[r.Key]++
+		count[r.S.Key]++
 	}
-	isolated := count[recloser.Isolated.String()]
-	trial := count[recloser.HalfOpen.String()]
-	cutOff := count[recloser.Open.String()] + isolated
+	byHand, planned, trial := count[isolated], count[inMaintenance], count[halfOpen]
+	cutOff := count[open] + byHand + planned
 
 	h := headline{Well: cutOff+trial == 0}
 	switch {
@@ -43,12 +40,13 @@ func newHeadline(rows []row) headline {
 			also = append(also, fmt.Sprintf("%d %s", n, what))
 		}
 	}
-	add(isolated, "of them by hand")
+	add(byHand, "of them by hand")
+	add(planned, "of them as planned")
 	if cutOff > 0 {
 		add(trial, "on trial")
 	}
 	add(count[atRisk], "at risk")
-	add(count[recloser.HeldClosed.String()], "passing by hand")
+	add(count[heldClosed], "passing by hand")
 	h.Also = strings.Join(also, ", ")
 	return h
 }

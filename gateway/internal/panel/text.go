@@ -1,4 +1,4 @@
-package admin
+package panel
 
 import (
 	"fmt"
@@ -44,4 +44,25 @@ func number(n uint64) string {
 		out = append(out, digit)
 	}
 	return string(out)
+}
+
+// milliseconds writes a latency; "–" for none.
+func milliseconds(ms float64) string {
+	switch {
+	case ms <= 0:
+		return "–"
+	case ms < 10:
+		return fmt.Sprintf("%.1f ms", ms)
+	case ms < 10_000:
+		return fmt.Sprintf("%.0f ms", ms)
+	}
+	return fmt.Sprintf("%.1f s", ms/1000)
+}
+
+// hours writes a time that many had to wait, or had not.
+func hours(d time.Duration) string {
+	if d < time.Hour {
+		return span(d)
+	}
+	return fmt.Sprintf("%.1f h", d.Hours())
 }

@@ -1,0 +1,34 @@
+package admin
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/recloser-go/recloser"
+)
+
+// near reports whether a closed dependency is over 60 % of a limit.
+func near(s recloser.Stats, cfg recloser.Config) bool {
+	if s.State != recloser.Closed {
+		return false
+	}
+	const share = 0.6
+	ratio, enough := s.BadRatio()
+	return enough && cfg.FailureRate > 0 && ratio > share*cfg.FailureRate ||
+		cfg.Consecutive > 0 && float64(s.Window.Run) > share*float64(cfg.Consecutive)
+}
+
+// why is the operator's reason, or what the breaker's state rests on. What comes
+// next, and the last failure, are fields of their own.
+func why(b *recloser.Breaker, s recloser.Stats) string {
+	switch s.State {
+	case recloser.Isolated, recloser.HeldClosed:
+		return s.Override.Why
+	case recloser.Open:
+		return s.Began.Why()
+	case recloser.HalfOpen:
+		return fmt.Sprintf("%d of %d trials good", s.Window.Good, b.Config().Trials)
+	case recloser.Closed:
+	}
+	return strings.TrimPrefix(b.Explain(), fmt.Sprintf("%s (%s): ", s.State, s.State.Effect()))
+}

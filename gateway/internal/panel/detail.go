@@ -1,0 +1,109 @@
+package panel
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/recloser-go/recloser/gateway/internal/admin"
+	"github.com/recloser-go/recloser/gateway/internal/config"
+	"github.com/recloser-go/recloser/gateway/internal/plain"
+)
+
+// detail is the page of one dependency.
+type detail struct {
+	row
+	Lanes    laneChart
+	Happened []happening
+	Rules    []rule
+	Settings []config.Setting // with their origin; none for those who may not see them
+	Lines    []commandLine
+}
+
+// rule is a setting in force, in words.
+type rule struct{ Name, Is string }
+
+// commandLine does what the page shows from a shell.
+type commandLine struct{ Name, Line string }
+
+func (p *Panel) detail(ctx context.Context, v *view, r *http.Request) error {
+	d, err := v.read.Dependency(ctx, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	from := v.Now.Add(-24 * time.Hour)
+	past, err := readPast(ctx, v.read, d.ID, from, v.Now)
+	if err != nil {
+		return err
+	}
+	page := detail{
+		row: newRow(ctx, v.read, d, v.Now), Rules: rulesOf(&d), Lines: commandLines(&d, v.URL),
+		Lanes: newLaneChart(past, []admin.Dependency{d}, from, v.Now, !onlyWithNews), Happened: happened(past, 20),
+	}
+	prefix := "dependencies." + d.ID + "."
+	for _, s := range v.read.Settings(ctx) {
+		if name, ok := strings.CutPrefix(s.Path, prefix); ok {
+			page.Settings = append(page.Settings, config.Setting{Path: name, Value: plain.Line(s.Value), Origin: plain.Line(s.Origin)})
+		}
+	}
+	v.Page, v.Title, v.Of = "detail", fmt.Sprintf("%s: %s", d.ID, page.S.Effect), page
+	return nil
+}
+
+func rulesOf(d *admin.Dependency) []rule {
+	ms := func(n int64) string { return span(time.Duration(n) * time.Millisecond) }
+	rules := []rule{{"Window", fmt.Sprintf("%s, at least %d calls", ms(d.Limits.WindowMS), d.Window.MinCalls)}}
+	var opens []string
+	if f := d.Limits.FailureRate; f != nil {
+		opens = append(opens, percent(*f)+" of calls bad")
+	}
+	if n := d.Limits.Consecutive; n != nil {
+		opens = append(opens, fmt.Sprintf("%d bad in a row", *n))
+	}
+	if len(opens) == 0 {
+		opens = []string{"never by itself"}
+	}
+	rules = append(rules, rule{"Opens at", strings.Join(opens, ", or ")})
+	if slow := d.Limits.SlowCallMS; slow != nil {
+		rules = append(rules, rule{"Slow means", "over " + ms(*slow)})
+	}
+	if s := d.Limits.Suspect; s.ValueMS != nil {
+		rules = append(rules, rule{"Suspect means", fmt.Sprintf("over %s (%s)", milliseconds(*s.ValueMS), s.Origin)})
+	}
+	origin := "the configuration file"
+	if d.Origin == "api" {
+		origin = "the API, at run time"
+	}
+	return append(rules,
+		rule{"Open for", fmt.Sprintf("%s, doubling to %s", ms(d.Limits.OpenForMS), ms(d.Limits.MaxOpenForMS))},
+		rule{"Closes after", fmt.Sprintf("%d good trials", d.Limits.Trials)},
+		rule{"At once at most", fmt.Sprintf("%d calls; %d run now", d.Bulkhead.Limit, d.Bulkhead.InFlight)},
+		rule{"Calls go to", plain.Line(d.URL)},
+		rule{"Defined in", origin},
+	)
+}
+
+// commandLines are for a shell, whatever the ID holds.
+func commandLines(d *admin.Dependency, base string) []commandLine {
+	at := base + "/api/v1" + "/dependencies/" + strings.TrimPrefix(detailPath(d.ID), "/d/")
+	id := quoted(d.ID)
+	return []commandLine{
+		{"Look", "recloser status " + id},
+		{"Isolate", "recloser isolate " + id + " --for 1h --reason 'their database moves'"},
+		{"Put back", "recloser release " + id + " --reason 'it is over'"},
+		{"The same by the API", "curl " + quoted(at)},
+		{"", "curl -X PUT " + quoted(at+"/override") + " -H 'Content-Type: application/json' -d '{\"mode\": \"isolated\", \"for\": \"1h\", \"reason\": \"their database moves\"}'"},
+		{"", "curl -X DELETE " + quoted(at+"/override?reason=over")},
+	}
+}
+
+// quoted writes a word for a POSIX shell.
+func quoted(word string) string {
+	const harmless = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.,/:%"
+	if strings.Trim(word, harmless) == "" && word != "" && !strings.HasPrefix(word, "-") {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

@@ -1,0 +1,63 @@
+package panel
+
+import (
+	"html/template"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/recloser-go/recloser/gateway/internal/admin"
+	"github.com/recloser-go/recloser/gateway/internal/plain"
+)
+
+// functions are what templates can use.
+func functions(a *assets) template.FuncMap {
+	return template.FuncMap{
+		"asset":     a.address,
+		"number":    number,
+		"ms":        milliseconds,
+		"lower":     strings.ToLower,
+		"state":     stateOf,
+		"ago":       func(t, now time.Time) string { return span(now.Sub(t)) },
+		"until":     func(t *time.Time, now time.Time) string { return span(t.Sub(now)) },
+		"clock":     clockOf,
+		"iso":       iso,
+		"openTimes": openTimes,
+		"line":      plain.Line,
+		"detail":    detailPath,
+		"link": func(to, text string, here bool) map[string]any {
+			return map[string]any{"To": to, "Text": text, "Here": here}
+		},
+		"about": func(of any, v *view) map[string]any { return map[string]any{"Of": of, "V": v} },
+	}
+}
+
+// detailPath is where a dependency's own page is.
+func detailPath(id string) string { return "/d/" + url.PathEscape(id) }
+
+// iso writes a moment for scripts, which show it in the reader's own zone.
+func iso(moment any) string {
+	switch t := moment.(type) {
+	case time.Time:
+		return t.UTC().Format(time.RFC3339Nano)
+	case *time.Time:
+		return t.UTC().Format(time.RFC3339Nano)
+	}
+	return ""
+}
+
+func clockOf(moment any, now time.Time) string {
+	switch t := moment.(type) {
+	case time.Time:
+		return clock(t, now)
+	case *time.Time:
+		return clock(*t, now)
+	}
+	return ""
+}
+
+// openTimes are how long a dependency is cut off by its rules, at first and at most.
+func openTimes(d admin.Dependency) string {
+	first, longest := time.Duration(d.Limits.OpenForMS)*time.Millisecond, time.Duration(d.Limits.MaxOpenForMS)*time.Millisecond
+	return span(first) + " – " + span(longest)
+}

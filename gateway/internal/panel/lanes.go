@@ -1,0 +1,74 @@
+package panel
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/recloser-go/recloser/gateway/internal/admin"
+	"github.com/recloser-go/recloser/gateway/internal/plain"
+)
+
+// laneChart shows the states of dependencies over time, a lane each.
+type laneChart struct {
+	Lanes []lane
+	Ticks []tick
+	Keys  []state // what the marks of the lanes mean
+}
+
+type lane struct {
+	ID       string
+	Segments []drawn
+}
+
+// drawn is a segment that is not closed, placed in percent of the width.
+type drawn struct {
+	S        state
+	X, Width string
+	Title    string
+}
+
+type tick struct {
+	X  string
+	At time.Time
+}
+
+const onlyWithNews = true
+
+// newLaneChart draws lanes; with onlyNews, of those only that were not closed all
+// the time.
+func newLaneChart(p *past, all []admin.Dependency, from, to time.Time, onlyNews bool) laneChart {
+	c := laneChart{Keys: []state{stateOf(open), stateOf(halfOpen), stateOf(isolated), stateOf(heldClosed), stateOf(inMaintenance), stateOf(unknown)}}
+	length := to.Sub(from).Seconds()
+	place := func(t time.Time) float64 { return 100 * t.Sub(from).Seconds() / length }
+	for _, d := range all {
+		l := lane{ID: d.ID}
+		news := false
+		for _, s := range p.segments(&d, from, to) {
+			if s.S.Key == closed {
+				continue
+			}
+			news = news || s.S.Key != unknown
+			x := place(s.From)
+			l.Segments = append(l.Segments, drawn{
+				S: s.S, X: fmt.Sprintf("%.2f%%", x), Width: fmt.Sprintf("%.2f%%", max(0.3, place(s.To)-x)),
+				Title: fmt.Sprintf("%s for %s from %s", s.S.Word, span(s.To.Sub(s.From)), clock(s.From, to)) + withWhy(s.Why),
+			})
+		}
+		if news || !onlyNews {
+			c.Lanes = append(c.Lanes, l)
+		}
+	}
+	const ticks = 4
+	for i := range ticks + 1 {
+		at := from.Add(to.Sub(from) * time.Duration(i) / ticks)
+		c.Ticks = append(c.Ticks, tick{fmt.Sprintf("%d%%", 100*i/ticks), at})
+	}
+	return c
+}
+
+func withWhy(why string) string {
+	if why == "" {
+		return ""
+	}
+	return "; " + plain.Line(why)
+}

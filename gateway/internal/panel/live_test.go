@@ -1,0 +1,85 @@
+package panel
+
+import (
+	"os"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// A card appears by the stream, with no load of the page, and what was typed stays.
+func TestCardAppearsByTheStream(t *testing.T) {
+	h := newHouse(t, false, hotels(t, 8)...)
+	b := newBrowser(t, h)
+	b.open("/")
+	eval[bool](b, `window.same = true`)
+	b.do(chromedp.SendKeys(chromedp.CSS(`[data-find]`), "park"))
+	h.trip("hotel-3")
+	b.until(`document.querySelector('.card.open h3')?.textContent === 'hotel-3'`)
+	b.until(`document.querySelector('h1').textContent === '1 of 8 dependencies is cut off'`)
+	b.until(`document.title.startsWith('1 of 8')`)
+	if !eval[bool](b, `window.same === true && document.querySelector('[data-find]').value === 'park' && document.activeElement.matches('[data-find]')`) {
+		t.Error("the page was loaded anew, or what was typed is gone")
+	}
+	if n := eval[int](b, `[...document.querySelectorAll('tr[data-id]')].filter((r) => !r.hidden).length`); n != 2 {
+		t.Errorf("%d rows are shown after the change, want the 2 that fit the search", n)
+	}
+	h.refused("hotel-3", 12)
+	b.until(`document.querySelector('.card.open [data-number="refused"]').textContent === '12'`)
+	h.calls("hotel-5", 4, errDown)
+	b.until(`document.querySelector('.card.at-risk h3')?.textContent === 'hotel-5'`)
+}
+
+// When the gateway is gone the page says so, and shows nothing as if it were so.
+func TestNotLive(t *testing.T) {
+	h := many(t, false)
+	b := newBrowser(t, h)
+	b.open("/")
+	h.stop()
+	b.until(`document.querySelector('[data-live]').dataset.live === 'no'`)
+	b.until(`document.documentElement.hasAttribute('data-stale') && document.querySelector('[data-not-live]').checkVisibility()`)
+	if word := eval[string](b, `document.querySelector('[data-live] b').textContent`); word != "Not live" {
+		t.Errorf("the sign says %q", word)
+	}
+	b.shot("not-live-desk-light", false)
+	b.accessible("not live")
+}
+
+func TestAccessible(t *testing.T) {
+	for name, h := range map[string]*house{"all well": newHouse(t, false, hotels(t, 12)...), "many open": many(t, false)} {
+		b := newBrowser(t, h)
+		for _, path := range []string{"/", "/d/hotel-3", "/wall", "/timeline", "/maintenance", "/audit", "/nodes", "/sign-in"} {
+			if path == "/sign-in" {
+				b.do(chromedp.Navigate(h.server.URL + path))
+			} else {
+				b.open(path)
+			}
+			b.accessible(name + " " + path)
+		}
+		b.open("/")
+		b.do(chromedp.Click(chromedp.CSS(`tr[data-id="hotel-1"] [data-act]`)))
+		b.until(`document.querySelector('dialog').open`)
+		b.accessible(name + " dialog")
+		b.clean()
+	}
+}
+
+// accessible has axe look at the page, light at a desk and dark on a phone.
+func (b *browser) accessible(what string) {
+	b.t.Helper()
+	axe, err := os.ReadFile("testdata/vendor/axe.min.js")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	eval[bool](b, string(axe)+"; true")
+	for theme, view := range map[string]func(){"light": b.desk, "dark": b.phone} {
+		b.theme(theme)
+		view()
+		found := run(b, chromedp.Evaluate[[]string](`axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] })
+			.then((r) => r.violations.map((v) => v.id + ': ' + v.help + ' ' + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + ' ' + (n.any[0]?.message ?? n.all[0]?.message ?? '')).join(' | ')))`, chromedp.EvalAwaitPromise))
+		for _, v := range found {
+			b.t.Errorf("%s, %s: %s", what, theme, v)
+		}
+	}
+	b.desk()
+}

@@ -1,0 +1,182 @@
+package panel
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/recloser-go/recloser/gateway/internal/admin"
+	"github.com/recloser-go/recloser/gateway/internal/plain"
+)
+
+// overview is the page of all dependencies.
+type overview struct {
+	Headline headline
+	Spared   uint64
+	Waiting  string // how long nobody had to wait
+	Cards    []row
+	More     int // that need attention and have no card
+	Filters  []filter
+	Groups   []group
+	Total    int
+	Together string // trips that go together
+	Lanes    laneChart
+	Happened []happening
+}
+
+type filter struct {
+	S     state
+	Count int
+}
+
+type group struct {
+	Name string // "" for those of none
+	Rows []row
+}
+
+// happening is a line of what happened.
+type happening struct {
+	At   time.Time
+	S    state
+	ID   string
+	Word string
+	Why  string
+	By   string
+}
+
+const mostCards = 8
+
+func (p *Panel) overview(ctx context.Context, v *view, _ *http.Request) error {
+	rows := rowsOf(ctx, v)
+	o := overview{Total: len(rows), Groups: groupsOf(rows), Headline: newHeadline(rows)}
+	counts := make(map[string]int)
+	var waiting time.Duration
+	for _, r := range rows {
+		counts[r.S.Key]++
+		o.Spared += r.Numbers.Refused
+		if slow := r.Limits.SlowCallMS; slow != nil {
+			waiting += time.Duration(r.Numbers.Refused) * time.Duration(*slow) * time.Millisecond
+		}
+		if r.S.rank > 0 {
+			o.Cards = append(o.Cards, r)
+		}
+	}
+	o.Waiting = hours(waiting)
+	slices.SortStableFunc(o.Cards, func(a, b row) int { return a.S.rank - b.S.rank })
+	if len(o.Cards) > mostCards {
+		o.More = len(o.Cards) - mostCards
+		o.Cards = o.Cards[:mostCards]
+	}
+	for _, s := range states() {
+		if counts[s.Key] > 0 || s.Key == open || s.Key == closed {
+			o.Filters = append(o.Filters, filter{s, counts[s.Key]})
+		}
+	}
+	past, err := readPast(ctx, v.read, "", v.Now.Add(-time.Hour), v.Now)
+	if err != nil {
+		return err
+	}
+	o.Lanes = newLaneChart(past, dependenciesOf(rows), v.Now.Add(-time.Hour), v.Now, onlyWithNews)
+	o.Together = together(past, rows, v.Now)
+	o.Happened = happened(past, 12)
+	v.Page, v.Title, v.Of = "overview", o.Headline.Text, o
+	return nil
+}
+
+func rowsOf(ctx context.Context, v *view) []row {
+	var rows []row
+	for _, d := range v.read.Dependencies(ctx) {
+		rows = append(rows, newRow(ctx, v.read, d, v.Now))
+	}
+	return rows
+}
+
+func dependenciesOf(rows []row) []admin.Dependency {
+	var all []admin.Dependency
+	for _, r := range rows {
+		all = append(all, r.Dependency)
+	}
+	return all
+}
+
+// groupsOf keeps the order of the configuration, and puts those of no group last.
+func groupsOf(rows []row) []group {
+	var groups []group
+	index := make(map[string]int)
+	var others group
+	for _, r := range rows {
+		if r.InGroup == "" {
+			others.Rows = append(others.Rows, r)
+			continue
+		}
+		i, ok := index[r.InGroup]
+		if !ok {
+			i = len(groups)
+			index[r.InGroup] = i
+			groups = append(groups, group{Name: r.InGroup})
+		}
+		groups[i].Rows = append(groups[i].Rows, r)
+	}
+	if len(others.Rows) > 0 {
+		groups = append(groups, others)
+	}
+	return groups
+}
+
+// happened are the latest changes of state, newest first.
+func happened(past *past, most int) []happening {
+	var all []happening
+	for _, e := range slices.Backward(past.events) {
+		if len(all) == most {
+			break
+		}
+		h := happening{At: e.At, S: stateOfEvent(e), ID: e.Dependency, By: plain.Line(e.By)}
+		h.Word = strings.ToLower(h.S.Word)
+		if e.By != "" {
+			h.Why = plain.Line(e.Note)
+		} else if _, why, ok := strings.Cut(e.Text, "): "); ok {
+			h.Why = plain.Line(why)
+		} else {
+			h.Why = plain.Line(e.Reason)
+		}
+		all = append(all, h)
+	}
+	return all
+}
+
+// together says that dependencies tripped at about the same time: one cause is
+// likely then, and it is rather not theirs.
+func together(past *past, rows []row, now time.Time) string {
+	const within, fewest = time.Minute, 3
+	groupOf := make(map[string]string)
+	for _, r := range rows {
+		groupOf[r.ID] = r.InGroup
+	}
+	var trips []admin.Event
+	for _, e := range past.events {
+		if e.From == closed && e.To == open && now.Sub(e.At) < 15*time.Minute {
+			trips = append(trips, e)
+		}
+	}
+	for last, latest := range slices.Backward(trips) {
+		ids := make(map[string]bool)
+		groups := make(map[string]bool)
+		first := last
+		for i := last; i >= 0 && latest.At.Sub(trips[i].At) <= within; i-- {
+			ids[trips[i].Dependency], groups[groupOf[trips[i].Dependency]] = true, true
+			first = i
+		}
+		if len(ids) < fewest {
+			continue
+		}
+		text := fmt.Sprintf("%d dependencies tripped within %s", len(ids), span(max(time.Second, latest.At.Sub(trips[first].At))))
+		if group := groupOf[latest.Dependency]; len(groups) == 1 && group != "" {
+			text += ", all in group " + group
+		}
+		return text + ". One cause is likely: look at what they share before the partners."
+	}
+	return ""
+}

@@ -1,0 +1,185 @@
+package panel
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/recloser-go/recloser/gateway/internal/admin"
+)
+
+// past is what happened to dependencies in a time, oldest first.
+type past struct {
+	from   time.Time // what was before is not known: the history begins here, or more was not read
+	events []admin.Event
+	off    []interval // when no gateway ran
+}
+
+type interval struct{ from, to time.Time }
+
+// mostEvents is how many are read for one page.
+const mostEvents = 20_000
+
+// readPast reads changes of state between two moments; id is "" for all dependencies.
+func readPast(ctx context.Context, read *admin.Reader, id string, from, to time.Time) (*past, error) {
+	p := &past{from: from}
+	begin, err := historyBegins(ctx, read)
+	if err != nil {
+		return nil, err
+	}
+	if begin.After(from) {
+		p.from = begin
+	}
+	for _, kind := range []string{"transition", "gateway"} {
+		q := admin.EventsQuery{Kind: kind, Page: admin.Page{Since: from, Until: to, Limit: 1000}}
+		if kind == "transition" {
+			q.Dependency = id
+		}
+		events, whole, err := readEvents(ctx, read, q)
+		if err != nil {
+			return nil, err
+		}
+		if kind == "gateway" {
+			p.off = offTimes(events)
+			continue
+		}
+		if !whole && len(events) > 0 {
+			p.from = events[0].At
+		}
+		// Those of one key among many say nothing about the whole.
+		p.events = slices.DeleteFunc(events, func(e admin.Event) bool { return strings.HasPrefix(e.Text, e.Dependency+", key ") })
+	}
+	return p, nil
+}
+
+// readEvents returns the events oldest first, and whether those are all.
+func readEvents(ctx context.Context, read *admin.Reader, q admin.EventsQuery) (all []admin.Event, whole bool, err error) {
+	for len(all) < mostEvents {
+		list, err := read.Events(ctx, q)
+		if err != nil {
+			return nil, false, err
+		}
+		all = append(all, list.Events...)
+		if q.Before = list.Next; q.Before == 0 {
+			whole = true
+			break
+		}
+	}
+	slices.Reverse(all)
+	return all, whole, nil
+}
+
+// historyBegins returns when the first thing happened that is still known.
+func historyBegins(ctx context.Context, read *admin.Reader) (time.Time, error) {
+	list, err := read.Events(ctx, admin.EventsQuery{Page: admin.Page{After: 1, Limit: 1}})
+	if err != nil || len(list.Events) == 0 {
+		return time.Time{}, err
+	}
+	return list.Events[0].At, nil
+}
+
+// offTimes finds when no gateway ran, as far as one said that it stopped.
+func offTimes(events []admin.Event) (off []interval) {
+	var stopped time.Time
+	for _, e := range events {
+		switch {
+		case strings.HasPrefix(e.Text, "stopped"):
+			stopped = e.At
+		case strings.HasPrefix(e.Text, "started") && !stopped.IsZero():
+			off = append(off, interval{stopped, e.At})
+			stopped = time.Time{}
+		}
+	}
+	return off
+}
+
+func stateOfEvent(e admin.Event) state {
+	if e.To == isolated && strings.HasPrefix(e.By, "maintenance ") {
+		return stateOf(inMaintenance)
+	}
+	return stateOf(e.To)
+}
+
+// segment is a time in one state.
+type segment struct {
+	S        state
+	From, To time.Time
+	Why      string
+}
+
+// segments returns the states of a dependency from one moment to another, without
+// gaps. State and begin of the last one are those it has now.
+func (p *past) segments(d *admin.Dependency, from, to time.Time) []segment {
+	var all []segment
+	at, now := from, unknown
+	if !p.from.After(from) {
+		now = ""
+	}
+	add := func(key string, why string, until time.Time) {
+		if until.After(at) {
+			all = append(all, segment{S: stateOf(key), From: at, To: until, Why: why})
+			at = until
+		}
+	}
+	current, why := now, ""
+	for _, e := range p.events {
+		if e.Dependency != d.ID || e.At.Before(from) || !e.At.Before(to) {
+			continue
+		}
+		if current == "" {
+			current = e.From
+		}
+		if current == unknown && e.At.After(p.from) { // it was so since the history began
+			add(unknown, "", p.from)
+			current = e.From
+		}
+		add(current, why, e.At)
+		current, why = stateOfEvent(e).Key, e.Text
+	}
+	switch current {
+	case "":
+		current = d.State
+	case unknown:
+		add(unknown, "", p.from)
+		current = d.State
+	}
+	add(current, why, to)
+	return p.withoutOff(all)
+}
+
+// withoutOff cuts out of segments when no gateway ran: nobody knows then.
+func (p *past) withoutOff(all []segment) []segment {
+	for _, off := range p.off {
+		var cut []segment
+		for _, s := range all {
+			if !s.From.Before(off.to) || !s.To.After(off.from) {
+				cut = append(cut, s)
+				continue
+			}
+			if s.From.Before(off.from) {
+				cut = append(cut, segment{s.S, s.From, off.from, s.Why})
+			}
+			cut = append(cut, segment{stateOf(unknown), later(s.From, off.from), earlier(s.To, off.to), "no gateway ran"})
+			if s.To.After(off.to) {
+				cut = append(cut, segment{s.S, off.to, s.To, s.Why})
+			}
+		}
+		all = cut
+	}
+	return all
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,103 @@
+package panel
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/recloser-go/recloser/gateway/internal/admin"
+)
+
+var noon = time.Date(2027, time.January, 31, 12, 0, 0, 0, time.UTC)
+
+// change is a change of state so many minutes after noon.
+func change(minute int, from, to, by string) admin.Event {
+	return admin.Event{At: noon.Add(time.Duration(minute) * time.Minute), Dependency: "hotel-1", From: from, To: to, By: by}
+}
+
+func TestSegments(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		state  string // now
+		begins int    // the history, in minutes after noon
+		events []admin.Event
+		off    []interval
+		want   string
+	}{
+		{"nothing happened", closed, 0, nil, nil, "closed 60"},
+		{"it has been open since before", open, 0, nil, nil, "open 60"},
+		{
+			"an outage", closed, 0,
+			[]admin.Event{change(10, closed, open, ""), change(15, open, halfOpen, ""), change(16, halfOpen, closed, "")},
+			nil, "closed 10, open 5, half-open 1, closed 44",
+		},
+		{"the state before is that of the first change", open, 0, []admin.Event{change(10, open, closed, ""), change(20, closed, open, "")}, nil, "open 10, closed 10, open 40"},
+		{"a maintenance is no act of people", isolated, 0, []admin.Event{change(10, closed, isolated, "maintenance backup"), change(20, isolated, halfOpen, ""), change(30, halfOpen, isolated, "ines")}, nil, "closed 10, maintenance 10, half-open 10, isolated 30"},
+		{"before the history nobody knows", closed, 20, []admin.Event{change(30, closed, open, ""), change(40, open, closed, "")}, nil, "unknown 20, closed 10, open 10, closed 20"},
+		{"a history without changes", closed, 20, nil, nil, "unknown 20, closed 40"},
+		{"no gateway ran", closed, 0, nil, []interval{{noon.Add(10 * time.Minute), noon.Add(15 * time.Minute)}}, "closed 10, unknown 5, closed 45"},
+	} {
+		p := &past{from: noon.Add(time.Duration(tt.begins) * time.Minute), events: tt.events, off: tt.off}
+		var got []string
+		for _, s := range p.segments(&admin.Dependency{ID: "hotel-1", State: tt.state}, noon, noon.Add(time.Hour)) {
+			got = append(got, fmt.Sprintf("%s %.0f", s.S.Key, s.To.Sub(s.From).Minutes()))
+		}
+		if text := strings.Join(got, ", "); text != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, text, tt.want)
+		}
+	}
+}
+
+// Availability counts what the rules decided; what people isolated, and what nobody
+// knows, does not count.
+func TestFared(t *testing.T) {
+	p := &past{from: noon.Add(10 * time.Minute), events: []admin.Event{
+		change(12, closed, open, ""), change(15, open, halfOpen, ""), change(16, halfOpen, closed, ""), // 4 min
+		change(20, closed, open, ""), change(22, open, halfOpen, ""), change(23, halfOpen, open, ""), change(25, open, halfOpen, ""), change(30, halfOpen, closed, ""), // 10 min
+		change(40, closed, isolated, "ines"), change(50, isolated, closed, ""),
+		change(55, closed, open, ""), // not over
+	}}
+	f := p.fared(&admin.Dependency{ID: "hotel-1", State: open}, noon, noon.Add(time.Hour))
+	want := fared{Known: 40 * time.Minute, CutOff: 19 * time.Minute, ByHand: 10 * time.Minute, Trips: 3, Median: 7 * time.Minute, Worst: 10 * time.Minute}
+	if f != want {
+		t.Errorf("%+v, want %+v", f, want)
+	}
+	if got := f.Availability(); got != "52.50 %" {
+		t.Errorf("availability %s", got)
+	}
+	if got := (fared{}).Availability(); got != "–" {
+		t.Errorf("of nothing: %s", got)
+	}
+}
+
+func TestHeadline(t *testing.T) {
+	for _, tt := range []struct{ keys, text, also string }{
+		{"", "No dependencies are configured", ""},
+		{"closed", "The dependency is passing calls", ""},
+		{"closed closed", "All 2 dependencies are passing calls", ""},
+		{"open closed", "1 of 2 dependencies is cut off", ""},
+		{"open", "1 of 1 dependency is cut off", ""},
+		{"open isolated closed", "2 of 3 dependencies are cut off", "1 of them by hand"},
+		{"maintenance closed", "1 of 2 dependencies is cut off", "1 of them as planned"},
+		{"half-open closed", "1 of 2 dependencies is on trial", ""},
+		{"open half-open at-risk held-closed", "1 of 4 dependencies is cut off", "1 on trial, 1 at risk, 1 passing by hand"},
+		{"at-risk closed", "All 2 dependencies are passing calls", "1 at risk"},
+	} {
+		var rows []row
+		for key := range strings.FieldsSeq(tt.keys) {
+			rows = append(rows, row{S: stateOf(key)})
+		}
+		if h := newHeadline(rows); h.Text != tt.text || h.Also != tt.also {
+			t.Errorf("%s: %q, %q; want %q, %q", tt.keys, h.Text, h.Also, tt.text, tt.also)
+		}
+	}
+}
+
+func TestQuoted(t *testing.T) {
+	for word, want := range map[string]string{"hotel-1": "hotel-1", "a b": "'a b'", "it's": `'it'\''s'`, "$(rm)": "'$(rm)'", "": "''", "-x": "'-x'"} {
+		if got := quoted(word); got != want {
+			t.Errorf("quoted(%q) = %s, want %s", word, got, want)
+		}
+	}
+}

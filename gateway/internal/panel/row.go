@@ -1,0 +1,162 @@
+package panel
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/gateway/internal/admin"
+	"github.com/recloser-go/recloser/gateway/internal/plain"
+)
+
+// row is one dependency, as a row of the list and as a card. Texts by others are
+// made fit for a line in it.
+type row struct {
+	admin.Dependency
+	S       state
+	Called  string // what people call it; "" if that is its ID
+	InGroup string
+	Numbers admin.Numbers
+	Reason  string // why, with what it is held against
+	Error   string // the last failure
+	By      string // who set it
+	Ends    *time.Time
+	NoEnd   bool // set by hand, without an end
+	Limit   int  // in percent; 0: no such rule
+	Columns columns
+}
+
+func newRow(ctx context.Context, read *admin.Reader, d admin.Dependency, now time.Time) row {
+	r := row{
+		Dependency: d, S: stateOfDependency(&d), Called: nameOf(&d), InGroup: plain.Line(d.Group),
+		Numbers: read.Numbers(ctx, d.ID), Error: plain.Line(d.Cause),
+	}
+	if f := d.Limits.FailureRate; f != nil {
+		r.Limit = int(math.Round(*f * 100))
+	}
+	if o := d.Override; o != nil {
+		r.By, r.Ends, r.NoEnd = plain.Line(o.By), o.Until, o.Until == nil
+	}
+	r.Reason = plain.Line(r.why())
+	if points, err := read.Points(ctx, d.ID, now.Add(-time.Minute), now, "1s"); err == nil {
+		r.Columns = newColumns(points, now)
+	}
+	return r
+}
+
+// why is the API's, with the limit that it is held against.
+func (r row) why() string {
+	d := r.Dependency
+	switch {
+	case r.S.Key == atRisk && d.Limits.Consecutive != nil && float64(d.Window.Run) > 0.6*float64(*d.Limits.Consecutive):
+		return fmt.Sprintf("%d bad calls in a row — opens at %d", d.Window.Run, *d.Limits.Consecutive)
+	case r.S.Key == atRisk && d.Window.BadRatio != nil:
+		return fmt.Sprintf("%s of calls bad — opens at %d %%", percent(*d.Window.BadRatio), r.Limit)
+	case d.State == open && d.Reason == string(recloser.ReasonRate) && r.Limit > 0:
+		return fmt.Sprintf("%s (limit %d %%)", d.Why, r.Limit)
+	case d.State == open && d.Reason == string(recloser.ReasonRun) && d.Limits.Consecutive != nil:
+		return fmt.Sprintf("%s (limit %d)", d.Why, *d.Limits.Consecutive)
+	}
+	return d.Why
+}
+
+// ByHand reports whether an operator or a maintenance has set the state.
+func (r row) ByHand() bool { return r.Override != nil }
+
+// CutOff reports whether calls are refused.
+func (r row) CutOff() bool {
+	return r.S.Key == open || r.S.Key == isolated || r.S.Key == inMaintenance
+}
+
+// Share is the bad share of the window; "–" where a number would claim more than is
+// known.
+func (r row) Share() string {
+	if r.CutOff() || r.Numbers.Share == nil {
+		return "–"
+	}
+	return percent(*r.Numbers.Share)
+}
+
+// NoShare says why there is no share; "" if there is one.
+func (r row) NoShare() string {
+	switch {
+	case r.CutOff():
+		return "no calls pass"
+	case r.Numbers.Share == nil:
+		return "not enough calls"
+	}
+	return ""
+}
+
+// Width is how wide the bar of the share is, in percent.
+func (r row) Width() string {
+	if r.CutOff() || r.Numbers.Share == nil {
+		return "0"
+	}
+	return fmt.Sprintf("%.0f", *r.Numbers.Share*100)
+}
+
+// Search is what the search looks through.
+func (r row) Search() string {
+	return strings.ToLower(strings.Join([]string{r.ID, r.Called, r.InGroup}, " "))
+}
+
+// Automatic says what the rules would do, where an operator has set something else.
+func (r row) Automatic() string {
+	if r.State != heldClosed {
+		return ""
+	}
+	s := stateOf(r.Dependency.Automatic)
+	return fmt.Sprintf("automatic would be %s: %s", strings.ToLower(s.Word), s.Effect)
+}
+
+// columns are the calls of the last minute, two seconds to a column.
+type columns struct {
+	Counts             string // good,bad,refused of each, for the script
+	Good, Bad, Refused string // paths
+}
+
+const (
+	columnCount  = 30
+	columnStep   = 2 * time.Second
+	columnHeight = 22
+)
+
+func newColumns(points []admin.Point, now time.Time) columns {
+	var counts [columnCount][3]uint64
+	end := now.Truncate(time.Second)
+	for _, p := range points {
+		i := columnCount - 1 - int(end.Add(-time.Second).Sub(p.At)/columnStep)
+		if i < 0 || i >= columnCount {
+			continue
+		}
+		counts[i][0] += p.Good + p.Ignored
+		counts[i][1] += p.Failed + p.Slow
+		counts[i][2] += p.Refused
+	}
+	most := uint64(4)
+	for _, c := range counts {
+		most = max(most, c[0]+c[1]+c[2])
+	}
+	var c columns
+	var texts []string
+	paths := [3]*strings.Builder{{}, {}, {}}
+	for i, count := range counts {
+		texts = append(texts, fmt.Sprintf("%d,%d,%d", count[0], count[1], count[2]))
+		at := float64(columnHeight)
+		for kind, n := range count {
+			if n == 0 {
+				continue
+			}
+			height := float64(n) * columnHeight / float64(most)
+			fmt.Fprintf(paths[kind], "M%d %.3gv-%.3g", i*4+2, at, height)
+			at -= height
+		}
+	}
+	c.Counts = strings.Join(texts, " ")
+	c.Good, c.Bad, c.Refused = paths[0].String(), paths[1].String(), paths[2].String()
+	return c
+}

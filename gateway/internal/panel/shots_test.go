@@ -1,0 +1,56 @@
+package panel
+
+import (
+	"strings"
+	"testing"
+)
+
+// Pictures of all pages in both themes and on a phone, for people to look at: make
+// shots.
+func TestShots(t *testing.T) {
+	h := many(t, false)
+	b := newBrowser(t, h)
+	for name, path := range map[string]string{"overview": "/", "detail": "/d/hotel-3", "wall": "/wall", "timeline": "/timeline?back=6h", "maintenance": "/maintenance", "audit": "/audit", "nodes": "/nodes"} {
+		b.open(path)
+		for _, theme := range []string{"light", "dark"} {
+			b.theme(theme)
+			b.desk()
+			b.shot(name+"-desk-"+theme, false)
+			b.phone()
+			if wide := eval[int](b, "document.documentElement.scrollWidth"); wide > 390 {
+				widest := eval[[]string](b, `[...document.querySelectorAll('main *')].filter((e) => e.getBoundingClientRect().right > 390 && !e.closest('.wide')).slice(0, 5).map((e) => e.outerHTML.slice(0, 90))`)
+				t.Errorf("%s scrolls sideways on a phone: %d px, by %q", path, wide, widest)
+			}
+			b.shot(name+"-phone-"+theme, false)
+		}
+	}
+}
+
+// Names of 200 characters without a space, of right-to-left script and of emoji stay in
+// their places.
+func TestHostileNamesInBrowser(t *testing.T) {
+	all := hotels(t, 4)
+	all[0].Name = strings.Repeat("unbroken", 25)
+	all[1].Name = "مرحبا بالعالم \u202e<script>alert(1)</script>"
+	all[2].Name = strings.Repeat("🏨🏝️", 40)
+	all[3].ID = strings.Repeat("long-id-", 8)
+	all[3].Group = strings.Repeat("group", 40)
+	h := newHouse(t, false, all...)
+	for _, d := range h.list.All() {
+		h.trip(d.ID)
+	}
+	b := newBrowser(t, h)
+	for name, path := range map[string]string{"": "/", "-detail": "/d/" + all[3].ID, "-wall": "/wall", "-timeline": "/timeline", "-maintenance": "/maintenance"} {
+		b.open(path)
+		b.desk()
+		if wide := eval[int](b, "document.documentElement.scrollWidth"); wide > 1440 {
+			t.Errorf("%s scrolls sideways: %d px", path, wide)
+		}
+		b.shot("hostile"+name+"-desk", false)
+		b.phone()
+		if wide := eval[int](b, "document.documentElement.scrollWidth"); wide > 390 {
+			t.Errorf("%s scrolls sideways on a phone: %d px", path, wide)
+		}
+		b.shot("hostile"+name+"-phone", false)
+	}
+}

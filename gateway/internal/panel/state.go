@@ -1,0 +1,63 @@
+package panel
+
+import (
+	"github.com/recloser-go/recloser/gateway/internal/admin"
+	"github.com/recloser-go/recloser/gateway/internal/plain"
+)
+
+// state is how a dependency's state is shown: by a mark, a word and a colour.
+type state struct {
+	Key    string // of mark and colour
+	Word   string
+	Effect string // in plain words
+	rank   int    // what needs attention more comes first; 0: nothing does
+}
+
+const (
+	closed        = "closed"
+	atRisk        = "at-risk"
+	halfOpen      = "half-open"
+	open          = "open"
+	isolated      = "isolated"
+	heldClosed    = "held-closed"
+	inMaintenance = "maintenance"
+	unknown       = "unknown"
+)
+
+// states lists all of them, in the order of the filters.
+func states() []state {
+	return []state{
+		{open, "Open", "cut off", 1},
+		{halfOpen, "Half-open", "on trial", 2},
+		{atRisk, "At risk", "passing, near a limit", 3},
+		{isolated, "Isolated", "cut off by hand", 4},
+		{heldClosed, "Held closed", "passing by hand", 5},
+		{inMaintenance, "Maintenance", "cut off as planned", 6},
+		{closed, "Closed", "passing", 0},
+	}
+}
+
+// stateOf returns the state with that key; what is not known is "no news".
+func stateOf(key string) state {
+	for _, s := range states() {
+		if s.Key == key {
+			return s
+		}
+	}
+	return state{unknown, "Unknown", "no news", 0}
+}
+
+func stateOfDependency(d *admin.Dependency) state {
+	if d.AtRisk {
+		return stateOf(atRisk)
+	}
+	return stateOf(d.State)
+}
+
+// nameOf is what people call a dependency; "" if that is its ID.
+func nameOf(d *admin.Dependency) string {
+	if name := plain.Line(d.Name); name != d.ID {
+		return name
+	}
+	return ""
+}

@@ -1,0 +1,131 @@
+// What the stream of the gateway brings: numbers into the page as text, and after a
+// change of state the page anew, of which only what differs is touched.
+
+import { localise, span } from './clock.js';
+import { morph } from './morph.js';
+import { show } from './numbers.js';
+
+const silentFor = 5000; // numbers come every 2 s
+let heard = Date.now();
+let source;
+
+// watch keeps the page live, and calls changed after each time it was renewed.
+export function watch(changed) {
+  connect(() => renewSoon(changed));
+  setInterval(judge, 500);
+  setInterval(() => {
+    if (!document.hidden && document.querySelector('.lanes rect')) renewSoon(changed); // what is drawn over time moves on
+  }, 120e3);
+  addEventListener('pagehide', () => source.close());
+  addEventListener('pageshow', (e) => {
+    if (e.persisted) connect(() => renewSoon(changed));
+  });
+}
+
+function connect(happened) {
+  source = new EventSource('/api/v1/stream?numbers=true');
+  let first = true;
+  source.addEventListener('ready', () => {
+    hear();
+    if (!first) happened(); // what came in between is not known
+    first = false;
+  });
+  source.addEventListener('numbers', (e) => {
+    hear();
+    if (show(JSON.parse(e.data))) happened();
+  });
+  for (const kind of ['transition', 'act', 'maintenance', 'removed']) {
+    source.addEventListener(kind, () => {
+      hear();
+      happened();
+    });
+  }
+  source.addEventListener('dropped', () => happened());
+}
+
+function hear() {
+  heard = Date.now();
+  judge();
+}
+
+// judge says whether the page shows how things are.
+function judge() {
+  const silent = Date.now() - heard;
+  const live = silent < silentFor;
+  const sign = document.querySelector('[data-live]');
+  const word = live ? 'Live' : 'Not live';
+  if (sign.dataset.live !== (live ? 'yes' : 'no')) {
+    sign.dataset.live = live ? 'yes' : 'no';
+    sign.querySelector('b').textContent = word;
+  }
+  document.querySelector('[data-not-live]').hidden = live;
+  document.documentElement.toggleAttribute('data-stale', !live);
+  if (!live) {
+    document.querySelector('[data-silent]').textContent = span(silent);
+    if (source.readyState === EventSource.CLOSED && silent % 3000 < 500) reopen();
+  }
+}
+
+// reopen asks whether there is anybody: a browser does not try again by itself after
+// an answer that is no stream, and who is not signed in any more must sign in.
+async function reopen() {
+  try {
+    const answer = await fetch('/api/v1/me');
+    if (answer.status === 401) location.reload();
+    if (answer.ok) location.reload();
+  } catch {
+    // nobody yet
+  }
+}
+
+let pending = false;
+let again = false;
+let took = 0; // the last time
+
+// renewSoon renews once for all that happens at about the same time, and the more
+// rarely the longer that takes: many viewers of many dependencies must not be a load.
+function renewSoon(changed) {
+  if (pending) {
+    again = true;
+    return;
+  }
+  pending = true;
+  setTimeout(async () => {
+    again = false;
+    const began = performance.now();
+    await renew(changed);
+    took = performance.now() - began;
+    pending = false;
+    if (again) renewSoon(changed);
+  }, Math.min(10e3, Math.max(200, 10 * took)));
+}
+
+// renew loads the page again and changes of it what differs.
+export async function renew(changed) {
+  let text;
+  try {
+    const answer = await fetch(location.href, { headers: { Accept: 'text/html' } });
+    if (!answer.ok) return;
+    text = await answer.text();
+  } catch {
+    return; // the banner says it
+  }
+  const fresh = new DOMParser().parseFromString(text, 'text/html');
+  const main = document.querySelector('main');
+  const next = fresh.querySelector('main');
+  if (!next) return;
+  morph(main, next);
+  document.title = fresh.title;
+  say(fresh.title);
+  localise();
+  changed();
+}
+
+let said = document.title;
+
+// say tells those who do not see it what has changed.
+function say(title) {
+  if (title === said) return;
+  said = title;
+  document.querySelector('[data-say]').textContent = title;
+}

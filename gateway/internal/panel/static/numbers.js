@@ -1,0 +1,85 @@
+// Numbers of dependencies, as text where the page has a place for them.
+
+const grouped = new Intl.NumberFormat('fr-FR'); // 12 345, with a narrow space
+const cutOff = new Set(['open', 'isolated', 'maintenance']);
+
+export function percent(share) {
+  const p = share * 100;
+  if (p > 0 && p < 1) return '< 1 %';
+  if (p > 99 && p < 100) return '> 99 %';
+  return `${Math.round(p)} %`;
+}
+
+export function milliseconds(ms) {
+  if (ms <= 0) return '–';
+  if (ms < 10) return `${ms.toFixed(1)} ms`;
+  return ms < 10000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
+}
+
+function set(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+const refused = new Map();
+
+// show writes numbers by dependency. It reports whether the page itself is not right
+// any more: one came near to a limit, or left it.
+export function show(all) {
+  let stale = false;
+  for (const [id, n] of Object.entries(all)) {
+    refused.set(id, n.refused);
+    for (const part of document.querySelectorAll(`[data-id="${CSS.escape(id)}"]`)) {
+      const state = part.dataset.state;
+      if (state === 'at-risk' ? !n.at_risk : state === 'closed' && n.at_risk) stale = true;
+      write(part, n, cutOff.has(state));
+    }
+  }
+  let total = 0;
+  for (const n of refused.values()) total += n;
+  for (const e of document.querySelectorAll('[data-total="refused"]')) set(e, grouped.format(total));
+  return stale;
+}
+
+function write(part, n, isCutOff) {
+  const known = n.share !== null && !isCutOff;
+  const texts = {
+    share: known ? percent(n.share) : '–',
+    p95: milliseconds(n.p95_ms),
+    rate: n.rate.toFixed(1),
+    refused: grouped.format(n.refused),
+    trials: String(n.trials),
+    judged: String(n.judged),
+    run: String(n.run),
+  };
+  for (const e of part.querySelectorAll('[data-number]')) {
+    set(e, texts[e.dataset.number]);
+    if (e.dataset.number === 'share') e.title = known ? '' : isCutOff ? 'no calls pass' : 'not enough calls';
+  }
+  part.querySelector('[data-bar]')?.setAttribute('width', known ? Math.round(n.share * 100) : 0);
+  const columns = part.querySelector('[data-columns]');
+  if (columns) push(columns, n.last);
+}
+
+// push moves the columns of the last minute on by one.
+function push(svg, last) {
+  const counts = svg.dataset.columns.split(' ').slice(1);
+  counts.push(last.join(','));
+  svg.dataset.columns = counts.join(' ');
+  draw(svg);
+}
+
+function draw(svg) {
+  const counts = svg.dataset.columns.split(' ').map((c) => c.split(',').map(Number));
+  const most = Math.max(4, ...counts.map((c) => c[0] + c[1] + c[2]));
+  const paths = ['', '', ''];
+  counts.forEach((count, i) => {
+    let at = 22;
+    count.forEach((n, kind) => {
+      if (n === 0) return;
+      const height = (n * 22) / most;
+      paths[kind] += `M${i * 4 + 2} ${at.toFixed(1)}v-${height.toFixed(1)}`;
+      at -= height;
+    });
+  });
+  svg.querySelectorAll('path').forEach((path, kind) => path.setAttribute('d', paths[kind]));
+}
