@@ -79,10 +79,20 @@ func rulesOf(d *admin.Dependency) []rule {
 	return append(rules,
 		rule{"Open for", fmt.Sprintf("%s, doubling to %s", ms(d.Limits.OpenForMS), ms(d.Limits.MaxOpenForMS))},
 		rule{"Closes after", fmt.Sprintf("%d good trials", d.Limits.Trials)},
-		rule{"At once at most", fmt.Sprintf("%d calls; %d run now", d.Bulkhead.Limit, d.Bulkhead.InFlight)},
+		rule{"At once at most", atOnce(d.Bulkhead)},
 		rule{"Calls go to", plain.Line(d.URL)},
 		rule{"Defined in", origin},
 	)
+}
+
+// atOnce says how many calls may run at once. One that is off has a limit that no
+// machine reaches.
+func atOnce(b admin.Bulkhead) string {
+	const unreachable = 1_000_000
+	if b.Limit > unreachable {
+		return fmt.Sprintf("no limit; %d run now", b.InFlight)
+	}
+	return fmt.Sprintf("%d calls; %d run now", b.Limit, b.InFlight)
 }
 
 // commandLines are for a shell, whatever the ID holds.
