@@ -21,6 +21,7 @@ import (
 	"github.com/recloser-go/recloser/gateway/internal/dependency"
 	"github.com/recloser-go/recloser/gateway/internal/history"
 	"github.com/recloser-go/recloser/gateway/internal/maintenance"
+	"github.com/recloser-go/recloser/gateway/internal/message"
 	"github.com/recloser-go/recloser/gateway/internal/probe"
 	"github.com/recloser-go/recloser/gateway/internal/series"
 	"github.com/recloser-go/recloser/gateway/internal/suspect"
@@ -184,7 +185,7 @@ func (g *Gateway) AdminAddr() string { return g.admin.addr() }
 func (g *Gateway) Dependencies() *dependency.List { return g.deps }
 
 // Messages returns the latest messages about dependencies, oldest first.
-func (g *Gateway) Messages() []alert.Message { return g.alerts.Messages() }
+func (g *Gateway) Messages() []message.Message { return g.alerts.Messages() }
 
 // doneWith returns a context that is done when quit is closed.
 func doneWith(quit <-chan struct{}) context.Context {

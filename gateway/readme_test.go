@@ -52,9 +52,9 @@ func TestReadmeConfigIsValid(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(got.Warnings) > 0 || len(got.Dependencies) != 2 || len(got.Routes) != 2 || len(got.Alerts.Teams) != c.channels {
+			if len(got.Warnings) > 0 || len(got.Dependencies) != 2 || len(got.Routes) != 2 || len(got.Alerts.Channels) != c.channels {
 				t.Errorf("got warnings %q, %d dependencies, %d routes and %d channels, want none, 2, 2 and %d",
-					got.Warnings, len(got.Dependencies), len(got.Routes), len(got.Alerts.Teams), c.channels)
+					got.Warnings, len(got.Dependencies), len(got.Routes), len(got.Alerts.Channels), c.channels)
 			}
 		})
 	}

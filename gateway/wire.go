@@ -22,6 +22,7 @@ import (
 	"github.com/recloser-go/recloser/gateway/internal/config"
 	"github.com/recloser-go/recloser/gateway/internal/dependency"
 	"github.com/recloser-go/recloser/gateway/internal/history"
+	"github.com/recloser-go/recloser/gateway/internal/incident"
 	"github.com/recloser-go/recloser/gateway/internal/maintenance"
 	"github.com/recloser-go/recloser/gateway/internal/panel"
 	"github.com/recloser-go/recloser/gateway/internal/probe"
@@ -60,11 +61,14 @@ func New(o Options) (*Gateway, error) {
 	g.history = history.Open(history.Options{Path: c.Storage.Path, Log: o.Log})
 	g.keeper = newKeeper(g.history, o.Log)
 	g.alerts = alert.New(alert.Options{
-		Teams:       c.Alerts.Teams,
-		PanelURL:    c.Admin.URL,
-		DisplayName: g.displayName,
-		Stats:       g.stats,
-		Log:         o.Log,
+		Config:       c.Alerts,
+		PanelURL:     c.Admin.URL,
+		Dependencies: g.watched,
+		Stats:        g.stats,
+		Covers:       func(id string) bool { return g.maintenance.Covers(id) },
+		Us:           g.uplink.Us,
+		History:      g.history,
+		Log:          o.Log,
 	})
 	g.maintenance = maintenance.New(maintenance.Options{
 		Breakers: byHand{g},
@@ -150,6 +154,7 @@ func (g *Gateway) newAdmin() (http.Handler, error) {
 		Pages:        pages.Register,
 		Tokens:       tokens,
 		Certificates: g.certificates,
+		Alerts:       g.alerts,
 		Config:       g.config.Load,
 		Turn:         g.turn,
 		Reload:       g.reload,
@@ -202,10 +207,9 @@ func (g *Gateway) handOver(ctx context.Context) error {
 	return errors.Join(err, err2)
 }
 
-// tellPeople has messages sent. Those about a key of many would be too many, and
-// what is planned is no news.
-func (g *Gateway) tellPeople(id, key string, t recloser.Transition) {
-	if key == "" && !g.maintenance.Covers(id) {
+// tellPeople has messages sent. Those about a key of many would be too many.
+func (g *Gateway) tellPeople(_, key string, t recloser.Transition) {
+	if key == "" {
 		g.alerts.Listen(t)
 	}
 }
@@ -241,11 +245,13 @@ func (b byHand) Release(id, by, why string) {
 	}
 }
 
-func (g *Gateway) displayName(id string) string {
-	if d, ok := g.deps.Get(id); ok {
-		return d.Name
+// watched returns what people are told about.
+func (g *Gateway) watched() []incident.Dependency {
+	var all []incident.Dependency
+	for _, d := range g.deps.All() {
+		all = append(all, incident.Dependency{ID: d.ID, Name: d.Name, Group: d.Group})
 	}
-	return id
+	return all
 }
 
 func (g *Gateway) stats(id string) recloser.Stats {

@@ -21,11 +21,11 @@ var layers = [][]string{
 	{"examples/*/*"},
 
 	{"gateway/internal/problem", "gateway/internal/forwarded", "gateway/internal/plain", "gateway/internal/certs", "gateway/internal/maintenance", "gateway/internal/client"},
-	{"gateway/internal/config", "gateway/internal/bulkhead", "gateway/internal/history", "gateway/internal/suspect"},
-	{"gateway/internal/ratelimit", "gateway/internal/lastknown"},
-	{"gateway/internal/dependency"},
-	{"gateway/internal/auth", "gateway/internal/series", "gateway/internal/probe"},
-	{"gateway/internal/proxy", "gateway/internal/ask", "gateway/internal/alert", "gateway/internal/admin"},
+	{"gateway/internal/config", "gateway/internal/bulkhead", "gateway/internal/history", "gateway/internal/suspect", "gateway/internal/message"},
+	{"gateway/internal/ratelimit", "gateway/internal/lastknown", "gateway/internal/incident", "gateway/internal/channel"},
+	{"gateway/internal/dependency", "gateway/internal/outbox"},
+	{"gateway/internal/auth", "gateway/internal/series", "gateway/internal/probe", "gateway/internal/alert"},
+	{"gateway/internal/proxy", "gateway/internal/ask", "gateway/internal/admin"},
 	{"gateway/internal/panel"},
 	{"gateway"}, // the one place that knows them all
 	{"gateway/internal/demo"},

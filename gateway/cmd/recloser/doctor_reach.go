@@ -33,8 +33,8 @@ func examineRemote(ctx context.Context, c *config.Config) []finding {
 		probe *config.Probe
 	}
 	var targets []target
-	for _, t := range c.Alerts.Teams {
-		if u, err := url.Parse(t.URL.Reveal()); err == nil {
+	for _, t := range c.Alerts.Channels {
+		if u, err := url.Parse(t.URL.Reveal()); err == nil && t.Kind != config.Shoutrrr { // whose hosts are its own affair
 			targets = append(targets, target{"webhook " + t.Name, u, nil})
 		}
 	}

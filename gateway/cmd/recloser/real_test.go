@@ -157,3 +157,43 @@ func TestFollowARealGateway(t *testing.T) {
 	events.end(t)
 	status.end(t)
 }
+
+// A test message goes out, and what became of it is told; and no answer and no log has
+// the address.
+func TestAlertsOnARealGateway(t *testing.T) {
+	isolate(t)
+	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/gone") {
+			w.WriteHeader(http.StatusGone)
+		}
+	}))
+	defer hook.Close()
+	p, _, admin := startGateway(t, realConfig(t, "")+fmt.Sprintf(`
+alerts:
+  teams: [ { name: ops, url: "%s/SECRET0123" } ]
+  webhook: [ { name: cms, url: "%[1]s/gone/SECRET0123", secret: SECRET0123 } ]
+`, hook.URL))
+	t.Setenv("RECLOSER_SERVER", admin)
+	for _, c := range []struct {
+		code    int
+		pattern string
+		args    []string
+	}{
+		{exitGood, `ops +A test of Recloser's alerts +accepted +1`, []string{"alerts", "test", "ops", "--reason", "x"}},
+		{exitFailed, `cms +A test of Recloser's alerts +refused +1 +answered 410 Gone(.|\n)*cms did not take the message`, []string{"alerts", "test"}},
+		{exitNotFound, `there is no channel "nobody"`, []string{"alerts", "test", "nobody"}},
+		{exitGood, `(ops.*accepted(.|\n)*){2}`, []string{"alerts", "deliveries"}},
+		{exitGood, `"channel": ?"cms"`, []string{"alerts", "deliveries", "--channel", "cms", "-o", "json"}},
+	} {
+		r := run(t, c.args...)
+		if r.code != c.code || !regexp.MustCompile(c.pattern).MatchString(r.stdout+r.stderr) {
+			t.Errorf("%q: exit code %d, want %d and %s\n%s%s", c.args, r.code, c.code, c.pattern, r.stdout, r.stderr)
+		}
+		if strings.Contains(r.stdout+r.stderr, "SECRET0123") {
+			t.Errorf("%q shows the secret:\n%s%s", c.args, r.stdout, r.stderr)
+		}
+	}
+	if text := p.stderr.String(); strings.Contains(text, "SECRET0123") {
+		t.Errorf("the log shows the secret:\n%s", text)
+	}
+}

@@ -66,6 +66,7 @@ func (a *api) register(mux *http.ServeMux) {
 	a.registerStream()
 	a.registerMaintenance()
 	a.registerTokens()
+	a.registerAlerts()
 	a.registerNode()
 	a.describe(mux)
 }

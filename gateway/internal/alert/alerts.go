@@ -1,171 +1,263 @@
-// Package alert tells people when a dependency is cut off and when it is back.
+// Package alert tells people when dependencies are cut off and when they are back.
 //
-// A breaker's transitions come in through Listen, which turns those that are
-// news into a Message and queues it for every channel. Each channel has a
-// goroutine of its own, so one that hangs delays no call and no other channel.
+// Transitions come in through Listen. Package incident decides what is news, package
+// outbox keeps it until it is sent, and package channel sends it. What is known of
+// incidents and what is to be sent are written down together: after a kill at any
+// moment each message goes out, and one that was accepted does not go out again.
 package alert
 
 import (
 	"context"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/gateway/internal/channel"
 	"github.com/recloser-go/recloser/gateway/internal/config"
+	"github.com/recloser-go/recloser/gateway/internal/history"
+	"github.com/recloser-go/recloser/gateway/internal/incident"
+	"github.com/recloser-go/recloser/gateway/internal/message"
+	"github.com/recloser-go/recloser/gateway/internal/outbox"
 )
 
-// Options says where messages go and what is known about dependencies.
+// Options says who is told and what is known about dependencies. Its functions are
+// called at any time.
 type Options struct {
-	Teams    []config.Teams
-	PanelURL string // where people reach the status page; empty: messages have no links
+	Config   config.Alerts
+	PanelURL string // where people reach the panel; empty: messages have no links
 
-	// DisplayName returns a dependency's name for people. Default: its id.
-	DisplayName func(id string) string
-	// Stats returns what a dependency's breaker knows; from it come the calls
-	// spared and the end of an override. nil: messages do without them.
-	Stats func(id string) recloser.Stats
+	Dependencies func() []incident.Dependency // those that are watched now
+	Stats        func(id string) recloser.Stats
+	Covers       func(id string) bool // a maintenance is in force; nil: never
+	Us           func() bool          // it is rather our own network; nil: never
 
-	Log    *slog.Logger // nil: nothing is logged
-	Client *http.Client // for the webhooks; default: a client of its own. Without a Timeout it gets 10 s; redirects are never followed
+	History *history.History // required: where incidents and messages are kept
+	Log     *slog.Logger     // nil: nothing is logged
+	Client  *http.Client     // for channels; default: a client of its own. Without a Timeout it gets 10 s; redirects are never followed
 }
 
-// Alerts turns transitions into messages and sends them. It is safe for
+// Alerts turns transitions into messages and has them sent. It is safe for
 // concurrent use.
 type Alerts struct {
-	statusURL   string
-	displayName func(id string) string
-	stats       func(id string) recloser.Stats
-	outlets     []*outlet
+	o         Options
+	panel     string
+	box       *outbox.Outbox
+	channels  map[string]channel.Channel
+	incidents *incident.Incidents // of run
 
-	mu     sync.Mutex
-	told   map[string]told // by dependency
-	recent []Message
+	mu      sync.Mutex
+	heard   []recloser.Transition // not yet looked at
+	recent  []message.Message
+	lasting []message.Message
 
-	running  sync.WaitGroup
-	abandon  context.CancelFunc
-	stopping chan struct{}
-	stopOnce sync.Once
-}
-
-// told is the last news about a dependency.
-type told struct {
-	news    recloser.Transition // the zero value says closed, which needs no telling
-	refused uint64              // calls refused until then
+	wake    chan struct{} // holds one: something was heard
+	quit    chan struct{}
+	stop    sync.Once
+	running sync.WaitGroup
 }
 
 // recentMessages is how many messages are kept for Messages.
 const recentMessages = 100
 
-// New makes the channels; nothing is sent before Start. A channel whose URL
-// cannot be used says so in the log whenever it should send.
+// New makes the channels, and takes over what was known before a restart; nothing is
+// sent before Start.
 func New(o Options) *Alerts {
-	a := &Alerts{
-		statusURL:   strings.TrimRight(o.PanelURL, "/"),
-		displayName: o.DisplayName,
-		stats:       o.Stats,
-		told:        map[string]told{},
-		abandon:     func() {},
-		stopping:    make(chan struct{}),
-	}
-	if a.displayName == nil {
-		a.displayName = func(id string) string { return id }
-	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	for _, t := range o.Teams {
-		log := o.Log.With("channel", t.Name)
-		a.outlets = append(a.outlets, newOutlet(newTeams(t, o.Client), log))
+	if o.Covers == nil {
+		o.Covers = func(string) bool { return false }
+	}
+	if o.Us == nil {
+		o.Us = func() bool { return false }
+	}
+	a := &Alerts{
+		o: o, panel: strings.TrimRight(o.PanelURL, "/"), channels: make(map[string]channel.Channel),
+		wake: make(chan struct{}, 1), quit: make(chan struct{}),
+	}
+	var all []outbox.Channel
+	for _, c := range o.Config.Channels {
+		a.channels[c.Name] = channel.New(c, o.Client)
+		all = append(all, outbox.Channel{Name: c.Name, Fallback: c.Fallback, Channel: a.channels[c.Name]})
+	}
+	a.box = outbox.New(outbox.Options{Channels: all, History: o.History, Log: o.Log})
+	a.incidents = incident.New(incident.Rules{Calm: o.Config.Calm, Reminder: o.Config.Reminder}, incident.World{
+		Dependencies: o.Dependencies, Stats: o.Stats, Covers: o.Covers, Us: o.Us,
+	})
+	kept, err := o.History.Incidents(context.Background())
+	for _, r := range kept {
+		if e := a.incidents.Restore(incident.Kept{ID: r.ID, Value: r.Value}); e != nil {
+			err = e
+		}
+	}
+	if err != nil {
+		o.Log.Error("not all incidents from before are known: people may be told again", "error", err)
 	}
 	return a
 }
 
-// Start starts one goroutine for each channel. Call it once, and Stop later.
+// Start starts a goroutine that follows incidents, and one for each channel. Call it
+// once, and Stop later.
 func (a *Alerts) Start() {
-	ctx, cancel := context.WithCancel(context.Background())
-	a.abandon = cancel
-	for _, o := range a.outlets {
-		a.running.Go(func() { o.run(ctx, a.stopping) })
+	a.box.Start()
+	a.running.Go(a.run)
+	for name, c := range a.channels {
+		if r, ok := c.(channel.Refresher); ok {
+			a.running.Go(func() { a.refresh(name, r) })
+		}
 	}
 }
 
-// Stop sends what is queued while ctx lasts, then gives up on the rest, which
-// it names in the log. Call it when no more transitions come.
+// Stop sends what is due while ctx lasts; the rest goes out after the next start.
+// Call it when no more transitions come.
 func (a *Alerts) Stop(ctx context.Context) {
-	a.stopOnce.Do(func() { close(a.stopping) })
-	done := make(chan struct{})
-	go func() {
-		a.running.Wait()
-		close(done)
-	}()
-	select {
-	case <-done:
-	case <-ctx.Done():
-	}
-	a.abandon()
-	for _, o := range a.outlets {
-		o.logUnsent()
-	}
+	a.stop.Do(func() { close(a.quit) })
+	a.running.Wait()
+	a.box.Stop(ctx)
 }
 
-// Listen takes a transition of a breaker: pass it to Subscribe. It never
-// waits for a channel.
+// Listen takes a transition of a breaker: pass it to Subscribe. It never waits.
 func (a *Alerts) Listen(t recloser.Transition) {
-	m, ok := a.message(t)
-	if !ok {
-		return
-	}
-	for _, o := range a.outlets {
-		o.push(m)
+	a.mu.Lock()
+	a.heard = append(a.heard, t)
+	a.mu.Unlock()
+	select {
+	case a.wake <- struct{}{}:
+	default:
 	}
 }
 
-// message decides whether t is news. A trial is none, whatever came before:
-// so open -> half-open -> open stays one incident, which ends when the breaker
-// closes. Nor is a change that an operator's override hides.
-func (a *Alerts) message(t recloser.Transition) (Message, bool) {
-	var stats recloser.Stats
-	if a.stats != nil {
-		stats = a.stats(t.Name) // not under the lock: it takes other people's
+// run follows incidents until Stop.
+func (a *Alerts) run() {
+	for {
+		now := time.Now()
+		a.look(now)
+		timer := time.NewTimer(a.incidents.Next(now).Sub(now))
+		select {
+		case <-a.wake:
+		case <-timer.C:
+		case <-a.quit:
+			timer.Stop()
+			a.look(time.Now()) // what was heard is not lost
+			return
+		}
+		timer.Stop()
 	}
-	var refused uint64
-	for _, n := range stats.Refused {
-		refused += n
-	}
+}
 
+// look does what is due, and writes down what came of it.
+func (a *Alerts) look(now time.Time) {
+	a.mu.Lock()
+	heard := a.heard
+	a.heard = nil
+	a.mu.Unlock()
+	for _, t := range heard {
+		a.incidents.Observe(t, now)
+	}
+	var letters []outbox.Letter
+	messages := a.incidents.Look(now)
+	for i := range messages {
+		messages[i].Panel = a.panel
+		letters = append(letters, a.route(messages[i])...)
+	}
+	var changes []history.Change
+	for _, k := range a.incidents.Changed() {
+		changes = append(changes, history.PutIncident(k.ID, k.Value))
+	}
+	if len(letters) > 0 || len(changes) > 0 {
+		a.box.Push(letters, changes...)
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	before := a.told[t.Name]
-	if t.To == recloser.HalfOpen || t.To == before.news.To {
-		return Message{}, false
-	}
-	a.told[t.Name] = told{news: t, refused: refused}
-
-	m := Message{ID: t.Name, Name: a.displayName(t.Name), News: t, Before: before.news}
-	if refused > before.refused {
-		m.Spared = refused - before.refused
-	}
-	if o := stats.Override; o != nil && o.State == t.To {
-		m.Until = o.Until
-	}
-	if a.statusURL != "" {
-		m.Link = a.statusURL + "/#" + url.PathEscape(t.Name)
-	}
-	a.recent = append(a.recent, m)
+	a.lasting = a.incidents.Lasting()
+	a.recent = append(a.recent, messages...)
 	if n := len(a.recent) - recentMessages; n > 0 {
 		a.recent = slices.Delete(a.recent, 0, n)
 	}
-	return m, true
 }
 
-// Messages returns the latest messages, oldest first, at most 100, whether or
-// not there is a channel to send them to.
-func (a *Alerts) Messages() []Message {
+// route returns the letters of a message: to each channel what it is told about.
+func (a *Alerts) route(m message.Message) []outbox.Letter {
+	var all []outbox.Letter
+	for _, c := range a.o.Config.Channels {
+		if part, ok := a.partFor(c, m); ok {
+			all = append(all, outbox.Letter{Channel: c.Name, Message: part})
+		}
+	}
+	return all
+}
+
+// partFor returns the part of a message that a channel is told.
+func (a *Alerts) partFor(c config.Channel, m message.Message) (message.Message, bool) {
+	if len(c.Groups) == 0 {
+		return m, !a.o.Config.IsFallback(c.Name)
+	}
+	part, ok := m.For(func(i message.Item) bool { return slices.Contains(c.Groups, i.Group) })
+	part.Of = 0
+	for _, d := range a.o.Dependencies() {
+		if slices.Contains(c.Groups, d.Group) {
+			part.Of++
+		}
+	}
+	return part, ok
+}
+
+// refresh tells a channel again and again what lasts.
+func (a *Alerts) refresh(name string, r channel.Refresher) {
+	i := slices.IndexFunc(a.o.Config.Channels, func(c config.Channel) bool { return c.Name == name })
+	ticker := time.NewTicker(r.Every())
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-a.quit:
+			return
+		}
+		a.mu.Lock()
+		lasting := a.lasting
+		a.mu.Unlock()
+		ctx, cancel := context.WithTimeout(context.Background(), r.Every()/6)
+		for _, m := range lasting {
+			m.Panel, m.At = a.panel, time.Now()
+			if part, ok := a.partFor(a.o.Config.Channels[i], m); ok {
+				if err := r.Refresh(ctx, part); err != nil {
+					a.o.Log.WarnContext(ctx, "alerts that last were not told again", "channel", name, "error", err)
+				}
+			}
+		}
+		cancel()
+	}
+}
+
+// Messages returns the latest messages since the start, oldest first, at most 100,
+// whether or not there is a channel to send them to.
+func (a *Alerts) Messages() []message.Message {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.recent)
+}
+
+// Deliveries returns the latest messages to channels, newest first: of one channel
+// or "" for all, and those before the ID before, or "" for the latest.
+func (a *Alerts) Deliveries(name, before string, limit int) []outbox.Delivery {
+	return a.box.Deliveries(name, before, limit)
+}
+
+// Channels returns the channels there are. Their URLs print as "***".
+func (a *Alerts) Channels() []config.Channel { return slices.Clone(a.o.Config.Channels) }
+
+// Waits returns how many messages wait to be sent to a channel.
+func (a *Alerts) Waits(name string) int { return a.box.Waits(name) }
+
+// Test sends a message that says that it is a test to the named channel, which must
+// be one of Channels, and returns how that went.
+func (a *Alerts) Test(ctx context.Context, name, by string) outbox.Delivery {
+	now := time.Now()
+	return a.box.Now(ctx, outbox.Letter{Channel: name, Message: message.Message{
+		ID: "test/" + now.UTC().Format("20060102T150405.000Z"), Kind: message.Test, At: now, By: by, Panel: a.panel,
+	}})
 }

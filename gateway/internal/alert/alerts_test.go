@@ -3,221 +3,258 @@ package alert
 import (
 	"context"
 	"errors"
-	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/gateway/gatewaytest"
+	"github.com/recloser-go/recloser/gateway/internal/config"
+	"github.com/recloser-go/recloser/gateway/internal/history"
+	"github.com/recloser-go/recloser/gateway/internal/incident"
 )
 
-var start = time.Date(2026, 11, 29, 20, 7, 22, 0, time.UTC)
+const (
+	secret = "s3cr3t-signature"
+	hook   = "https://prod.example/workflows/0123abcd/triggers/manual/paths/invoke?sig=" + secret
+)
 
-// steps are transitions of one breaker, a second apart.
-func steps(id string, states ...recloser.State) []recloser.Transition {
-	list := make([]recloser.Transition, 0, len(states))
-	from := recloser.Closed
-	for i, to := range states {
-		list = append(list, recloser.Transition{
-			Seq: uint64(i + 1), Name: id, From: from, To: to, At: start.Add(time.Duration(i) * time.Second),
-		})
-		from = to
-	}
-	return list
+// webhooks are fake servers: what was posted, by the host's name.
+type webhooks struct {
+	answer func(r *http.Request) (*http.Response, error) // nil: 202
+
+	mu     sync.Mutex
+	titles map[string][]string
 }
 
-func TestListenTellsNews(t *testing.T) {
-	const (
-		closed, open, halfOpen = recloser.Closed, recloser.Open, recloser.HalfOpen
-		isolated, held         = recloser.Isolated, recloser.HeldClosed
-	)
-	cases := []struct {
-		name   string
-		states []recloser.State
-		want   []string
-	}{
-		{"trip and recovery", []recloser.State{open, halfOpen, closed}, []string{"h is cut off", "h is back"}},
-		{"failed trials are no news", []recloser.State{open, halfOpen, open, halfOpen, open, halfOpen, closed}, []string{"h is cut off", "h is back"}},
-		{"two incidents", []recloser.State{open, closed, open}, []string{"h is cut off", "h is back", "h is cut off"}},
-		{"first seen in half-open", []recloser.State{halfOpen, open, halfOpen, closed}, []string{"h is cut off", "h is back"}},
-		{"half-open to closed with nothing told before", []recloser.State{halfOpen, closed}, nil},
-		{"isolated and released", []recloser.State{isolated, halfOpen, closed}, []string{"h is cut off by hand", "h is back"}},
-		{"isolated, and bad when released", []recloser.State{isolated, halfOpen, open}, []string{"h is cut off by hand", "h is cut off"}},
-		{"held while the rules change their mind", []recloser.State{held, held, held, closed}, []string{"h is held closed", "h is automatic again"}},
-		{"held in an outage", []recloser.State{open, held, open, halfOpen, closed}, []string{"h is cut off", "h is held closed", "h is cut off", "h is back"}},
+func (w *webhooks) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
 	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			a := New(Options{})
-			for _, tr := range steps("h", c.states...) {
-				a.Listen(tr)
-			}
-			var got []string
-			for _, m := range a.Messages() {
-				got = append(got, m.Title())
-			}
-			if !slices.Equal(got, c.want) {
-				t.Errorf("told %q, want %q", got, c.want)
-			}
-		})
+	_, title, _ := strings.Cut(string(body), `"fallbackText":"`)
+	title, _, _ = strings.Cut(title, `"`)
+	w.mu.Lock()
+	if w.titles == nil {
+		w.titles = map[string][]string{}
+	}
+	w.titles[r.URL.Hostname()] = append(w.titles[r.URL.Hostname()], title)
+	w.mu.Unlock()
+	if w.answer != nil {
+		return w.answer(r)
+	}
+	return &http.Response{StatusCode: http.StatusAccepted, Body: http.NoBody, Header: http.Header{}}, nil
+}
+
+func (w *webhooks) want(t *testing.T, host string, titles ...string) {
+	t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !slices.Equal(w.titles[host], titles) {
+		t.Errorf("%s got %q, want %q", host, w.titles[host], titles)
 	}
 }
 
-func TestIncidentsOfDependenciesAreApart(t *testing.T) {
-	a := New(Options{})
-	a.Listen(steps("one", recloser.Open)[0])
-	a.Listen(steps("two", recloser.Open)[0])
-	a.Listen(recloser.Transition{Name: "one", From: recloser.HalfOpen, To: recloser.Closed, At: start.Add(time.Minute)})
-	if n := len(a.Messages()); n != 3 {
-		t.Errorf("%d messages, want 3", n)
-	}
+func (w *webhooks) count(host string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.titles[host])
 }
 
-func TestMessagesAreBounded(t *testing.T) {
-	a := New(Options{})
-	for range recentMessages {
-		for _, tr := range steps("h", recloser.Open, recloser.Closed) {
-			a.Listen(tr)
-		}
-	}
-	got := a.Messages()
-	if len(got) != recentMessages {
-		t.Fatalf("%d messages kept, want %d", len(got), recentMessages)
-	}
-	if last := got[len(got)-1].Title(); last != "h is back" {
-		t.Errorf("last message is %q", last)
-	}
+type rig struct {
+	*Alerts
+	w   *webhooks
+	log *gatewaytest.Log
+	h   *history.History
 }
 
-func TestMessageText(t *testing.T) {
-	refused := uint64(40)
-	var override *recloser.Override
-	a := New(Options{
-		PanelURL:    "http://127.0.0.1:8081/",
-		DisplayName: func(string) string { return "Aurora Central" },
-		Stats: func(string) recloser.Stats {
-			return recloser.Stats{Override: override, Refused: map[recloser.Reason]uint64{recloser.ReasonOpen: refused, recloser.ReasonTrialSlots: 2}}
+func start(t *testing.T, w *webhooks, stats func(string) recloser.Stats, channels ...config.Channel) *rig {
+	t.Helper()
+	r := &rig{w: w, log: &gatewaytest.Log{}, h: history.Open(history.Options{})}
+	r.Alerts = New(Options{
+		Config: config.Alerts{Calm: time.Minute, Reminder: time.Hour, Channels: channels},
+		Dependencies: func() []incident.Dependency {
+			return []incident.Dependency{{ID: "h", Name: "Hotel", Group: "coast"}, {ID: "i", Name: "Inn", Group: "hills"}, {ID: "j", Name: "Jar", Group: "coast"}, {ID: "k", Name: "Keep"}}
 		},
+		Stats: stats, History: r.h, Client: &http.Client{Transport: w},
+		Log: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
-	a.Listen(recloser.Transition{
-		Name: "hotel/3", From: recloser.Closed, To: recloser.Open, At: start, Reason: recloser.ReasonRate,
-		Counts: recloser.Counts{Good: 9, Failed: 30, Slow: 2, Run: 4}, OpenFor: 5 * time.Second,
-		Cause: errors.New(`Get "https://ann:pw@hotel-3.example:8443/guests/Smith?token=abc": connection refused`),
-	})
-	refused = 741
-	a.Listen(recloser.Transition{
-		Name: "hotel/3", From: recloser.HalfOpen, To: recloser.Closed, At: start.Add(760 * time.Second), Reason: recloser.ReasonTrialsGood,
-	})
-	override = &recloser.Override{State: recloser.Isolated, Until: start.Add(time.Hour)}
-	a.Listen(recloser.Transition{
-		Name: "hotel/3", From: recloser.Closed, To: recloser.Isolated, At: start, Reason: recloser.ReasonIsolated, By: "Ann", Note: "new boiler",
-	})
+	r.Start()
+	return r
+}
 
-	local := func(d time.Duration) string { return start.Add(d).Local().Format("15:04:05") }
-	want := [][]string{
-		{
-			"Aurora Central is cut off",
-			"78 % of the last 41 calls were bad: 30 failed, 2 too slow",
-			`Last error: Get "https://hotel-3.example:8443": connection refused`,
-			"Next trial: " + local(5*time.Second) + ", after 5 s: one real call",
-		},
-		{
-			"Aurora Central is back",
-			"Was out: 12 min 40 s, from ",
-			" to " + local(760*time.Second),
-			"78 % of the last 41 calls",
-			"Now: its trial calls were good",
-			"Spared: 701 calls refused",
-		},
-		{"Aurora Central is cut off by hand", "By: Ann", "Reason given: new boiler", "Until: ", local(time.Hour)},
+func (r *rig) end(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	r.Stop(ctx)
+	if err := r.h.Close(context.WithoutCancel(ctx)); err != nil {
+		t.Error(err)
 	}
-	got := a.Messages()
-	if len(got) != len(want) {
-		t.Fatalf("%d messages, want %d", len(got), len(want))
-	}
-	for i, parts := range want {
-		for _, part := range parts {
-			if !strings.Contains(got[i].String(), part) {
-				t.Errorf("message %d lacks %q:\n%s", i, part, got[i])
-			}
-		}
-		if want := "http://127.0.0.1:8081/#hotel%2F3"; got[i].Link != want {
-			t.Errorf("message %d: link %q, want %q", i, got[i].Link, want)
-		}
-	}
-	if text := got[0].String(); strings.Contains(text, "Smith") || strings.Contains(text, "pw") || strings.Contains(text, "abc") {
-		t.Errorf("a guest's name or a token is told:\n%s", text)
+	if text := r.log.String(); strings.Contains(text, "s3cr3t") || strings.Contains(text, "0123abcd") {
+		t.Errorf("the log shows the secret:\n%s", text)
 	}
 }
 
-func TestListensToABreaker(t *testing.T) {
+func pass(d time.Duration) { <-time.After(d) }
+
+func none(string) recloser.Stats { return recloser.Stats{} }
+
+func (r *rig) goes(id string, from, to recloser.State) {
+	reason := recloser.ReasonRun
+	if to == recloser.Closed {
+		reason = recloser.ReasonTrialsGood
+	}
+	r.Listen(recloser.Transition{Name: id, From: from, To: to, At: time.Now(), Reason: reason})
+}
+
+func teams(name, host string, groups ...string) config.Channel {
+	return config.Channel{Kind: config.Teams, Name: name, URL: config.Secret(strings.Replace(hook, "prod.example", host, 1)), Groups: groups}
+}
+
+// From a real breaker to a card.
+func TestFromABreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, err := recloser.New(recloser.Config{Name: "h", Consecutive: 3, OpenFor: time.Second, Jitter: recloser.Off, Trials: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := New(Options{Stats: func(string) recloser.Stats { return b.Stats() }})
-		b.Subscribe(a.Listen)
+		r := start(t, &webhooks{}, func(string) recloser.Stats { return b.Stats() }, teams("ops", "prod.example"))
+		b.Subscribe(r.Listen)
 		call := func(err error) {
 			_ = b.Do(t.Context(), func(context.Context) error { return err })
 		}
 		for range 3 {
 			call(errors.New("no database"))
 		}
-		synctest.Wait() // events come on a goroutine of their own
+		synctest.Wait()
 		for range 7 {
 			call(nil) // refused
 		}
-		<-time.After(time.Second)
+		pass(5 * time.Second)
+		r.w.want(t, "prod.example", "Hotel is cut off")
 		call(nil)
-		synctest.Wait()
+		pass(time.Minute + 5*time.Second)
+		r.w.want(t, "prod.example", "Hotel is cut off", "Hotel is back")
+		if text := r.Messages()[1].String(); !strings.Contains(text, "Was out: 5 s") || !strings.Contains(text, "Spared: 7 calls") || !strings.Contains(text, "Last error: no database") {
+			t.Error(text)
+		}
 		if err := b.Isolate("Ann", "boiler", time.Now().Add(time.Hour)); err != nil {
 			t.Fatal(err)
 		}
-		synctest.Wait()
-
-		var text strings.Builder
-		for _, m := range a.Messages() {
-			fmt.Fprintln(&text, m)
+		until := time.Now().Add(time.Hour)
+		pass(5 * time.Second)
+		if text := r.Messages()[2].String(); !strings.Contains(text, "By: Ann") || !strings.Contains(text, "Until: "+until.Local().Format("2006-01-02 15:04:05")) {
+			t.Error(text)
 		}
-		for _, want := range []string{
-			"h is cut off", "Why: 3 bad calls in a row; of the last 3 calls: 0 good, 3 failed", "Last error: no database", "after 1 s: one real call",
-			"h is back", "Was out: 1 s", "Spared: 7 calls",
-			"h is cut off by hand", "By: Ann", "Until: " + time.Now().Add(time.Hour).Local().Format("2006-01-02 15:04:05"),
-		} {
-			if !strings.Contains(text.String(), want) {
-				t.Errorf("lacks %q:\n%s", want, text.String())
+		r.end(t)
+	})
+}
+
+func TestRoutes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ops := teams("ops", "all.example")
+		ops.Fallback = "mail"
+		r := start(t, &webhooks{}, none, ops, teams("coast", "coast.example", "coast"), teams("hills", "hills.example", "hills"), teams("mail", "mail.example"))
+		for _, id := range []string{"h", "i", "j"} {
+			r.goes(id, recloser.Closed, recloser.Open)
+		}
+		pass(10 * time.Second)
+		r.w.want(t, "all.example", "3 of 4 cut off")
+		r.w.want(t, "coast.example", "2 of 2 cut off")
+		r.w.want(t, "hills.example", "Inn is cut off")
+		r.w.want(t, "mail.example")
+		r.end(t)
+	})
+}
+
+// G18: 429 Retry-After 10, and it recovers meanwhile. The hook goes on refusing until
+// the incident is over: one message, not two.
+func TestG18RecoversWhileTheHookRefuses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		until := time.Now().Add(2 * time.Minute)
+		w := &webhooks{answer: func(*http.Request) (*http.Response, error) {
+			if time.Now().Before(until) {
+				return &http.Response{StatusCode: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"30"}}, Body: http.NoBody}, nil
 			}
+			return &http.Response{StatusCode: http.StatusAccepted, Body: http.NoBody}, nil
+		}}
+		r := start(t, w, none, teams("ops", "prod.example"))
+		r.goes("h", recloser.Closed, recloser.Open)
+		pass(5 * time.Second)
+		r.goes("h", recloser.HalfOpen, recloser.Closed)
+		pass(5 * time.Minute)
+		accepted := []string{}
+		for _, d := range r.Deliveries("", "", 9) {
+			accepted = append(accepted, d.Title+": "+string(d.Result))
+		}
+		if !slices.Equal(accepted, []string{"Hotel is back: accepted", "Hotel is cut off: overtaken"}) {
+			t.Errorf("%q", accepted)
+		}
+		r.end(t)
+	})
+}
+
+// Keys of many, trials and what a maintenance covers come to nothing; nobody waits.
+func TestListenNeverWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &webhooks{answer: func(r *http.Request) (*http.Response, error) {
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		}}
+		r := start(t, w, none, teams("ops", "prod.example"))
+		begin := time.Now()
+		for range 1000 {
+			r.goes("h", recloser.Closed, recloser.Open)
+			r.goes("h", recloser.HalfOpen, recloser.Closed)
+		}
+		if d := time.Since(begin); d != 0 {
+			t.Errorf("Listen took %v", d)
+		}
+		pass(time.Minute)
+		begin = time.Now()
+		r.end(t)
+		if d := time.Since(begin); d > 4*time.Second {
+			t.Errorf("Stop took %v", d)
 		}
 	})
 }
 
-func TestEveryReasonHasWords(t *testing.T) {
-	for _, key := range recloser.TransitionKeys() {
-		tr := recloser.Transition{To: key.To, Reason: key.Reason, OpenFor: time.Second, Counts: recloser.Counts{Failed: 1, Run: 1}}
-		switch text := why(tr); {
-		case key.To == recloser.HalfOpen: // never told
-		case text == string(key.Reason), text == "":
-			t.Errorf("%v: no plain words, only %q", key, text)
+// An Alertmanager is told again what lasts, and only that.
+func TestRefresh(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t, &webhooks{}, none, config.Channel{Kind: config.Alertmanager, Name: "am", URL: "http://am.example"})
+		pass(5 * time.Minute)
+		r.w.want(t, "am.example")
+		r.goes("h", recloser.Closed, recloser.Open)
+		pass(10*time.Minute + time.Second)
+		if n := r.w.count("am.example"); n != 11 {
+			t.Errorf("told %d times, want once and then each minute", n)
 		}
-	}
+		r.goes("h", recloser.HalfOpen, recloser.Closed)
+		pass(2 * time.Minute)
+		n := r.w.count("am.example")
+		pass(10 * time.Minute)
+		if more := r.w.count("am.example") - n; more != 0 {
+			t.Errorf("told %d times after the end", more)
+		}
+		r.end(t)
+	})
 }
 
-func TestTidy(t *testing.T) {
-	for in, want := range map[string]string{
-		"plain":                                 "plain",
-		" two\r\nlines\tand\x00nul ":            "two lines and nul",
-		"right\u202eto left":                    "right to left",
-		"bad \xff utf-8":                        "bad utf-8",
-		strings.Repeat("ü", maxText):            strings.Repeat("ü", maxText),
-		strings.Repeat("😀", maxText):            strings.Repeat("😀", maxText/2-1) + "…",
-		strings.Repeat("ü", maxText+1):          strings.Repeat("ü", maxText-1) + "…",
-		"Привет, 日本 – *this* stays [as](it) is": "Привет, 日本 – *this* stays [as](it) is",
-	} {
-		if got := tidy(in); got != want {
-			t.Errorf("tidy(%q) = %q, want %q", in, got, want)
+func TestTestMessage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t, &webhooks{}, none, teams("ops", "prod.example"))
+		if d := r.Test(t.Context(), "ops", "ann"); d.Result != "accepted" {
+			t.Errorf("%+v", d)
 		}
-	}
+		r.w.want(t, "prod.example", "A test of Recloser's alerts")
+		r.end(t)
+	})
 }

@@ -164,3 +164,14 @@ type Entry[T any] struct {
 	Value T
 	Raw   json.RawMessage // all that the gateway said
 }
+
+// Delivery is what became of a message to a channel.
+type Delivery struct {
+	ID      string    `json:"id"`
+	At      time.Time `json:"at"`
+	Channel string    `json:"channel"`
+	Title   string    `json:"title"`
+	Result  string    `json:"result"`
+	Tries   int       `json:"tries"`
+	Fault   string    `json:"fault"`
+}

@@ -6,50 +6,109 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/goccy/go-yaml/ast"
 )
 
 func (a *Alerts) keys() []key {
-	return []key{{name: "teams", value: a.channels(), normal: "none", means: "channels of Microsoft Teams: [alerts.teams](#alertsteams)"}}
-}
-
-func (t *Teams) keys() []key {
+	const day = 24 * time.Hour
 	return []key{
-		{
-			name: "url", value: secret(&t.URL), needed: true, span: "https; http on this machine only",
-			means: "the address of a Workflows webhook. It holds a key, so it is masked everywhere. `${NAME}` in it is replaced by an environment variable; `file:PATH` reads it from a file, seen from the config's folder",
-		},
-		{name: "name", value: line(&t.Name), span: "each its own", normal: "`teams-1`, `teams-2`, ...", means: "for the log"},
+		{name: "calm", value: duration(&a.Calm, time.Second, time.Hour), span: "`1s` to `1h`", means: "how long a dependency must have stayed closed for its incident to be over"},
+		{name: "reminder", value: duration(&a.Reminder, time.Minute, 30*day), span: "`1m` to `720h`", means: "when people are reminded of an incident that lasts; then after twice as long, and so on"},
+		{name: "teams", value: a.channels(Teams), normal: "none", means: "channels of Microsoft Teams: [alerts.teams](#alertsteams)"},
+		{name: "slack", value: a.channels(Slack), normal: "none", means: "channels of Slack: [alerts.slack](#alertsslack)"},
+		{name: "webhook", value: a.channels(Webhook), normal: "none", means: "programs of your own: [alerts.webhook](#alertswebhook)"},
+		{name: "alertmanager", value: a.channels(Alertmanager), normal: "none", means: "Alertmanagers: [alerts.alertmanager](#alertsalertmanager)"},
+		{name: "shoutrrr", value: a.channels(Shoutrrr), normal: "none", means: "e-mail, PagerDuty, Telegram and others: [alerts.shoutrrr](#alertsshoutrrr)"},
 	}
 }
 
-func (a *Alerts) channels() value {
+// addresses are what is said of the url of each kind.
+var addresses = map[ChannelKind]struct{ span, means string }{
+	Teams:        {"https; http on this machine only", "the address of a Workflows webhook"},
+	Slack:        {"https; http on this machine only", "the address of an incoming webhook"},
+	Webhook:      {"https; http on this machine only", "where CloudEvents are posted"},
+	Alertmanager: {"http or https", "where it is, without `/api/v2`"},
+	Shoutrrr:     {"a URL of [shoutrrr](https://shoutrrr.nickfedor.com/)", "the service, such as `smtp://...`, `pagerduty://...` or `telegram://...`"},
+}
+
+func (c *Channel) keys() []key {
+	all := []key{
+		{
+			name: "url", value: webhookURL(&c.URL, c.Kind), needed: true, span: addresses[c.Kind].span,
+			means: addresses[c.Kind].means + ". It may hold a key, so it is masked everywhere. `${NAME}` in it is replaced by an environment variable; `file:PATH` reads it from a file, seen from the config's folder",
+		},
+		{name: "name", value: line(&c.Name), span: "each its own, among all channels", normal: fmt.Sprintf("`%s-1`, `%[1]s-2`, ...", c.Kind), means: "what log and panel call it"},
+	}
+	if c.Kind == Webhook {
+		all = append(all, key{name: "secret", value: secretText(&c.Key), normal: "none", means: "signs each request, in the header `Recloser-Signature`; `${NAME}` and `file:PATH` as in `url`"})
+	}
+	return append(all,
+		key{
+			name: "groups", value: items("list", object{"type": "string"}, &c.Groups, groupName, func(s string) string { return s }),
+			normal: "all; of a channel that is another's `fallback`, none", means: "it is told about dependencies of these groups only",
+		},
+		key{name: "fallback", value: line(&c.Fallback), span: "the `name` of another channel", normal: "none", means: "the channel that gets what this one refuses, or has not taken for a minute"},
+	)
+}
+
+func groupName(r *reader, n ast.Node, s string) (string, bool) {
+	if strings.TrimSpace(s) == "" {
+		r.fault(n, "write the group of some dependency", "the name of a group is empty")
+		return "", false
+	}
+	return s, true
+}
+
+func (a *Alerts) channels(kind ChannelKind) value {
 	return value{
 		kind:   "list",
-		schema: func() object { return object{"type": "array", "items": objectOf(new(Teams).keys())} },
+		schema: func() object { return object{"type": "array", "items": objectOf((&Channel{Kind: kind}).keys())} },
 		read: func(r *reader, n ast.Node) {
-			names := make(map[string]bool)
 			for i, item := range r.list(n) {
-				t := Teams{Name: fmt.Sprintf("teams-%d", i+1)}
-				r.within(r.called(item, "name", t.Name), func() { r.mapping(item, t.keys()) })
+				c := Channel{Kind: kind, Name: fmt.Sprintf("%s-%d", kind, i+1)}
+				r.within(r.called(item, "name", c.Name), func() { r.mapping(item, c.keys()) })
 				if _, ok := item.(ast.MapNode); ok && !r.has(item, "url") {
-					r.fault(item, "add url: with the address of the workflow", "the channel has no url")
+					r.fault(item, "add url: with its address", "the channel has no url")
 				}
-				if names[t.Name] {
+				if slices.ContainsFunc(a.Channels, func(other Channel) bool { return other.Name == c.Name }) {
 					r.fault(item, "give each channel a name: of its own", "another channel has this name already")
 				}
-				names[t.Name] = true
-				a.Teams = append(a.Teams, t)
+				a.Channels = append(a.Channels, c)
 			}
 		},
 		show: func(path string, put put) {
-			for _, t := range a.Teams {
-				showAll(t.keys(), below(path, t.Name), put)
+			for _, c := range a.Channels {
+				if c.Kind == kind {
+					showAll(c.keys(), below(path, c.Name), put)
+				}
 			}
 		},
 	}
+}
+
+// value reads the section, and looks whether its channels fit together.
+func (a *Alerts) value() value {
+	v := section(a.keys)
+	read := v.read
+	v.read = func(r *reader, n ast.Node) {
+		read(r, n)
+		for _, c := range a.Channels {
+			p, written := r.places[below(below(below(r.path, string(c.Kind)), c.Name), "fallback")]
+			known := slices.ContainsFunc(a.Channels, func(other Channel) bool { return other.Name == c.Fallback })
+			switch {
+			case !written:
+			case c.Fallback == c.Name:
+				p.r.fault(p.n, "name another one", "a channel cannot be its own fallback")
+			case !known:
+				p.r.fault(p.n, "write the name of one, or add it", "there is no channel of that name")
+			}
+		}
+	}
+	return v
 }
 
 // called returns what stands at the key of an item of a list by which people know it.
@@ -64,12 +123,41 @@ func (r *reader) called(item ast.Node, key, otherwise string) string {
 	return otherwise
 }
 
-// secret is the url of a webhook.
-func secret(to *Secret) value {
+// webhookURL is the url of a channel.
+func webhookURL(to *Secret, kind ChannelKind) value {
+	v := secretText(to)
+	v.read = func(r *reader, n ast.Node) {
+		s, ok := r.secretFrom(n)
+		if !ok {
+			return
+		}
+		u, err := url.Parse(s)
+		switch {
+		case kind == Shoutrrr && (err != nil || u.Scheme == "" || !strings.Contains(s, "://")):
+			r.fault(n, "it begins with the name of a service and ://", "this is not the url of a service")
+		case kind == Shoutrrr:
+			*to = Secret(s)
+		case err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http":
+			r.fault(n, "copy it from there: it begins with https://", "this is not the url of a webhook")
+		case u.Scheme == "http" && kind != Alertmanager && !IsLoopback(u.Hostname()):
+			r.fault(n, "copy it from there: it begins with https://", "this is not the url of a webhook: it would send a secret in clear text")
+		default:
+			*to = Secret(s)
+		}
+	}
+	return v
+}
+
+// secretText is a text that no message may show.
+func secretText(to *Secret) value {
 	return value{
 		kind:   "secret",
 		schema: func() object { return object{"type": "string"} },
-		read:   func(r *reader, n ast.Node) { *to = r.webhook(n) },
+		read: func(r *reader, n ast.Node) {
+			if s, ok := r.secretFrom(n); ok {
+				*to = Secret(s)
+			}
+		},
 		show: func(path string, put put) {
 			if *to != "" {
 				put(leaf{path: path, text: masked, secret: to.Reveal()})
@@ -78,26 +166,21 @@ func secret(to *Secret) value {
 	}
 }
 
-// webhook reads the url of a webhook, which holds a key: no message may show it.
-func (r *reader) webhook(n ast.Node) Secret {
+// secretFrom reads a secret from where the file says it is.
+func (r *reader) secretFrom(n ast.Node) (string, bool) {
 	s, ok := r.secretText(n)
 	if !ok {
-		return ""
+		return "", false
 	}
 	if path, isFile := strings.CutPrefix(s, "file:"); isFile {
 		s, ok = r.fromFile(n, path)
 	} else {
 		s, ok = r.fromEnvironment(n, s)
 	}
-	if !ok {
-		return ""
+	if ok && s == "" {
+		r.fault(n, "write it, or remove the key", "the secret is empty")
 	}
-	u, err := url.Parse(s)
-	if err != nil || u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || !IsLoopback(u.Hostname())) {
-		r.fault(n, "copy it from the workflow: it begins with https://", "this is not the url of a webhook")
-		return ""
-	}
-	return Secret(s)
+	return s, ok && s != ""
 }
 
 func (r *reader) fromFile(n ast.Node, path string) (string, bool) {
@@ -109,7 +192,7 @@ func (r *reader) fromFile(n ast.Node, path string) (string, bool) {
 	r.files = append(r.files, path)
 	if err != nil {
 		r.fault(n, "create it, correct the path, which is seen from the folder of this file, or remove this channel",
-			"the file with the url cannot be read: %v", withoutPath(err))
+			"the file with the secret cannot be read: %v", withoutPath(err))
 		return "", false
 	}
 	return strings.TrimSpace(string(data)), true
@@ -148,7 +231,7 @@ func (r *reader) fromEnvironment(n ast.Node, s string) (string, bool) {
 			return "", false
 		}
 		if value == "" {
-			r.note(at(n), "give it the url of the workflow, or remove this channel", "the environment variable "+name+" is set, but empty")
+			r.note(at(n), "give it the url, or remove this channel", "the environment variable "+name+" is set, but empty")
 			return "", false
 		}
 		out.WriteString(value)

@@ -5,6 +5,7 @@ package config
 import (
 	"net/netip"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/expr-lang/expr/vm"
@@ -159,13 +160,36 @@ type Ask struct {
 	Timeout   time.Duration
 }
 
-// Alerts lists where messages go.
+// Alerts says who is told, and when.
 type Alerts struct {
-	Teams []Teams
+	Calm     time.Duration // an incident is over once its dependency has stayed closed for that long; default 60 s
+	Reminder time.Duration // after the start of an incident that lasts, then doubling; default 1 h
+	Channels []Channel     // by kind, and in the order of the file
 }
 
-// Teams is a Microsoft Teams channel behind a Workflows webhook.
-type Teams struct {
-	Name string
-	URL  Secret
+// ChannelKind is a kind of channels; in the file it is the key of their list.
+type ChannelKind string
+
+// The kinds of channels.
+const (
+	Teams        ChannelKind = "teams"        // Microsoft Teams, by a Workflows webhook
+	Slack        ChannelKind = "slack"        // by an incoming webhook
+	Webhook      ChannelKind = "webhook"      // a program of one's own: CloudEvents
+	Alertmanager ChannelKind = "alertmanager" // its API v2
+	Shoutrrr     ChannelKind = "shoutrrr"     // whatever that library knows by a URL
+)
+
+// Channel is a way to reach people.
+type Channel struct {
+	Kind     ChannelKind
+	Name     string   // its own among all channels; default: the kind and a number
+	URL      Secret   // whoever knows it can post
+	Key      Secret   // of a Webhook: signs what is sent; "": nothing is signed
+	Groups   []string // of dependencies that it is told about; none: all, or, if it is another's Fallback, no others than are handed to it
+	Fallback string   // name of the channel that gets what this one does not take; "": none
+}
+
+// IsFallback reports whether another channel names this one as its fallback.
+func (a *Alerts) IsFallback(name string) bool {
+	return slices.ContainsFunc(a.Channels, func(c Channel) bool { return c.Fallback == name })
 }

@@ -29,7 +29,6 @@ func parts() []part {
 	)
 	c := withDefaults("recloser.yaml")
 	d := dependencyDefaults()
-	teams := new(Teams)
 	all := []part{
 		{"The file", c.keys(), dependencies + routes + "%s\n"},
 		{"admin", nil, dependencies + routes + "admin: { %s }\n"},
@@ -39,7 +38,11 @@ func parts() []part {
 		{"tls", nil, dependencies + routes + "tls: { cert: c.crt, key: c.key, %s }\n"},
 		{"dependencies", dependencyKeys(&d), "dependencies: { a: { url: http://a.example, %s } }\n" + routes},
 		{"routes", c.routeKeys(&Route{ReleaseOnTrip: true}), dependencies + "routes: [ { path: '/{dependency}/*', %s } ]\n"},
-		{"alerts.teams", teams.keys(), dependencies + routes + "alerts: { teams: [ { url: 'https://hook.example', %s } ] }\n"},
+	}
+	for _, k := range []ChannelKind{Teams, Slack, Webhook, Alertmanager, Shoutrrr} {
+		all = append(all, part{
+			"alerts." + string(k), (&Channel{Kind: k}).keys(), dependencies + routes + "alerts: { " + string(k) + ": [ { url: 'https://hook.example', %s } ] }\n",
+		})
 	}
 	for _, in := range []struct{ heading, of, key, file string }{
 		{"breaker", "dependencies", "breaker", "dependencies: { a: { url: http://a.example, breaker: { %s } } }\n" + routes},
@@ -246,7 +249,9 @@ func double(t *testing.T, value string) string {
 
 // The examples can be used as they are, and the last one has every key.
 func TestDocumentExamples(t *testing.T) {
-	t.Setenv("TEAMS_WEBHOOK", teamsURL)
+	for _, name := range []string{"TEAMS_WEBHOOK", "SLACK_WEBHOOK", "WEBHOOK_SECRET", "MAIL_URL", "PAGER_URL"} {
+		t.Setenv(name, teamsURL)
+	}
 	rows, examples := document(t)
 	t.Chdir(t.TempDir())
 	write(t, "hotels/aurora.yaml", "dependencies: { aurora: { url: http://aurora.example } }\n")

@@ -92,8 +92,8 @@ func TestLoad(t *testing.T) {
 	if !reflect.DeepEqual(c.Routes, wantRoutes) {
 		t.Errorf("routes\n%+v\nwant\n%+v", c.Routes, wantRoutes)
 	}
-	wantTeams := []Teams{{"gates", teamsURL}, {"teams-2", "https://hook.example/workflows/1?sig=from-the-file"}}
-	if !reflect.DeepEqual(c.Alerts.Teams, wantTeams) {
+	wantTeams := []Channel{{Kind: Teams, Name: "gates", URL: teamsURL}, {Kind: Teams, Name: "teams-2", URL: "https://hook.example/workflows/1?sig=from-the-file"}}
+	if !reflect.DeepEqual(c.Alerts.Channels, wantTeams) {
 		t.Error("alerts.teams is not what the environment and the file say")
 	}
 	if len(c.Warnings) != 0 {

@@ -24,6 +24,7 @@ func withDefaults(file string) *Config {
 			BodyIdle: 30 * time.Second, Idle: 2 * time.Minute, Streams: 250,
 		},
 		Storage:  Storage{Path: databaseOf(file)},
+		Alerts:   Alerts{Calm: time.Minute, Reminder: time.Hour},
 		defaults: dependencyDefaults(),
 	}
 }
@@ -67,7 +68,7 @@ func (c *Config) contentKeys() []key {
 		{name: "include", value: c.includes(), span: "paths, with `*` at will", means: "files with more `dependencies` and `routes`, seen from the folder of this one: [include](#include)"},
 		{name: "dependencies", value: c.dependencies(), needed: true, span: "at least one", means: "ids, each with its [settings](#dependencies)"},
 		{name: "routes", value: c.routes(), needed: true, span: "at least one", means: "which requests go where: [routes](#routes)"},
-		{name: "alerts", value: section(c.Alerts.keys), restart: true, means: "who is told: [alerts](#alerts)"},
+		{name: "alerts", value: c.Alerts.value(), restart: true, means: "who is told: [alerts](#alerts)"},
 	}
 }
 

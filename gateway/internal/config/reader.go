@@ -232,7 +232,7 @@ func (r *reader) need(n ast.Node, name, do, what string) {
 
 // comesLater reports whether a key is of the design but not of this version.
 func comesLater(key string) bool {
-	return slices.Contains([]string{"fleet", "webhook", "slack"}, key)
+	return key == "fleet"
 }
 
 // list returns the items of a sequence.
@@ -251,7 +251,7 @@ func (r *reader) list(n ast.Node) []ast.Node {
 func (r *reader) text(n ast.Node) (string, bool) {
 	s, ok := r.secretText(n)
 	if ok && strings.Contains(s, "${") {
-		r.fault(n, "write the value itself", "${...} is read only where a secret stands: in the url of an alert channel")
+		r.fault(n, "write the value itself", "${...} is read only where a secret stands: in an alert channel")
 		return "", false
 	}
 	return s, ok

@@ -58,7 +58,7 @@ func TestSchemaHasTheKeysThatAreRead(t *testing.T) {
 		names := strings.Split(strings.TrimPrefix(path, "/"), "/")
 		for i := len(names) - 1; i >= 0 && path != ""; i-- {
 			switch {
-			case names[i] == "-" && i > 0 && (names[i-1] == "routes" || names[i-1] == "teams"):
+			case names[i] == "-" && i > 0 && slices.Contains([]string{"routes", "teams", "slack", "webhook", "alertmanager", "shoutrrr"}, names[i-1]):
 				value = "[ " + value + " ]"
 			case names[i] == "-":
 				value = "{ a: " + value + " }"

@@ -13,7 +13,7 @@ import (
 func TestSecretIsMasked(t *testing.T) {
 	const word = "sig=TOPSECRET"
 	s := Secret("https://hook.example/?" + word)
-	team := Teams{Name: "gates", URL: s}
+	team := Channel{Kind: Teams, Name: "gates", URL: s, Key: s}
 	var out bytes.Buffer
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%10s"} {
 		fmt.Fprintf(&out, verb+"\n", s)

@@ -46,6 +46,18 @@ func TestSettings(t *testing.T) {
 		{process("admin: { tls: { cert: a.crt, key: b.key } }"), func(c *Config) any { return c.Admin.URL }, "https://127.0.0.1:8081"},
 		{process(""), func(c *Config) any { return c.Storage.Path }, "etc/recloser.db"},
 		{process("storage: off"), func(c *Config) any { return c.Storage.Path }, ""},
+		{process(""), func(c *Config) any { return c.Alerts }, Alerts{Calm: time.Minute, Reminder: time.Hour}},
+		{
+			process("alerts: { calm: 2m, reminder: 30m, slack: [ { url: 'https://x.example/s', groups: [ coast, hills ], fallback: hook } ], webhook: [ { name: hook, url: 'http://127.0.0.1/x', secret: y } ],\n" +
+				"  alertmanager: [ { url: 'http://am.example:9093' } ], shoutrrr: [ { url: 'smtp://u:p@mail.example' } ] }"),
+			func(c *Config) any { return c.Alerts },
+			Alerts{Calm: 2 * time.Minute, Reminder: 30 * time.Minute, Channels: []Channel{
+				{Kind: Slack, Name: "slack-1", URL: "https://x.example/s", Groups: []string{"coast", "hills"}, Fallback: "hook"},
+				{Kind: Webhook, Name: "hook", URL: "http://127.0.0.1/x", Key: "y"},
+				{Kind: Alertmanager, Name: "alertmanager-1", URL: "http://am.example:9093"},
+				{Kind: Shoutrrr, Name: "shoutrrr-1", URL: "smtp://u:p@mail.example"},
+			}},
+		},
 		{process("storage: x.sqlite"), func(c *Config) any { return c.Storage.Path }, "etc/x.sqlite"},
 		{process("storage: { path: /var/x.db }"), func(c *Config) any { return c.Storage.Path }, "/var/x.db"},
 

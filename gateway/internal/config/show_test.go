@@ -113,7 +113,7 @@ func TestExampleUncommented(t *testing.T) {
 		faults, _ := errors.AsType[Errors](err)
 		t.Fatal(faults.Detail())
 	}
-	if c.Admin.TLS == nil || !c.Admin.SignIn || c.Dependencies[0].Probe == nil || c.Dependencies[0].Retry.Attempts != 2 || len(c.Alerts.Teams) != 1 || c.Routes[1].RateLimit == nil {
+	if c.Admin.TLS == nil || !c.Admin.SignIn || c.Dependencies[0].Probe == nil || c.Dependencies[0].Retry.Attempts != 2 || len(c.Alerts.Channels) != 1 || c.Routes[1].RateLimit == nil {
 		t.Errorf("%+v", c)
 	}
 }

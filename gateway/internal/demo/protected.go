@@ -23,6 +23,7 @@ func guardConfig(hotels []*process) (*config.Config, error) {
 listen: "127.0.0.1:0"
 admin: { listen: "127.0.0.1:0" }
 storage: off
+alerts: { calm: 2s }
 defaults:
   breaker: { slow_call: 800ms, open_for: 2s, max_open_for: 5s }
 routes:

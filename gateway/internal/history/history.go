@@ -1,6 +1,6 @@
 // Package history keeps what must outlive the process: events, acts and what
-// they set, dependencies added at run time, maintenance, tokens, breakers, and
-// points for charts. It is one SQLite file.
+// they set, dependencies added at run time, maintenance, tokens, breakers, incidents,
+// messages on their way, and points for charts. It is one SQLite file.
 //
 // The disk is never in the way of calls. What is in force is in memory as well,
 // in a database of the same shape, and all reading of it happens there. If the

@@ -1,0 +1,197 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/recloser-go/recloser/gateway/internal/auth"
+	"github.com/recloser-go/recloser/gateway/internal/config"
+	"github.com/recloser-go/recloser/gateway/internal/outbox"
+)
+
+// Channel is a way to reach people. Its URL is told to nobody.
+type Channel struct {
+	Name     string    `json:"name"`
+	Kind     string    `json:"kind" enum:"teams,slack,webhook,alertmanager,shoutrrr"`
+	URL      string    `json:"url" doc:"Always ***: whoever knows it can post"`
+	Groups   []string  `json:"groups" nullable:"false" doc:"Of dependencies that it is told about"`
+	All      bool      `json:"all" doc:"It is told about all of them"`
+	Fallback string    `json:"fallback" doc:"Channel that gets what this one does not take; empty: none"`
+	Waiting  int       `json:"waiting" doc:"Messages that are not sent yet"`
+	Last     *Delivery `json:"last" doc:"The latest message to it; null: none is known"`
+}
+
+// Delivery is one message to one channel.
+type Delivery struct {
+	_            struct{}   `nullable:"true"`
+	ID           string     `json:"id"`
+	At           time.Time  `json:"at" doc:"When it was due"`
+	Channel      string     `json:"channel"`
+	Kind         string     `json:"kind" enum:"started,ended,reminder,flapping,calm,isolated,held,released,ending,endless,removed,test"`
+	Title        string     `json:"title"`
+	Dependencies []string   `json:"dependencies" nullable:"false" doc:"IDs of those that it is about"`
+	Result       string     `json:"result" enum:"waiting,accepted,merged,overtaken,handed over,refused,given up" doc:"accepted: the other side took it; whether it shows it is not told. overtaken: something newer made it stale. handed over: the fallback got it"`
+	Tries        int        `json:"tries"`
+	Fault        string     `json:"fault" doc:"Why the last try failed; empty if it did not"`
+	Done         *time.Time `json:"done" doc:"When it was accepted or given up; null: it waits"`
+}
+
+func newDelivery(d outbox.Delivery) Delivery {
+	v := Delivery{
+		ID: d.ID, At: stamp(d.At), Channel: d.Channel, Kind: string(d.Kind), Title: d.Title, Dependencies: []string{},
+		Result: string(d.Result), Tries: d.Tries, Fault: cut(d.Why, maxCause), Done: stampOrNull(d.Done),
+	}
+	v.Dependencies = append(v.Dependencies, d.Dependencies...)
+	return v
+}
+
+// ChannelList is all channels.
+type ChannelList struct {
+	Channels []Channel `json:"channels" nullable:"false"`
+}
+
+// DeliveryList is a page of deliveries.
+type DeliveryList struct {
+	Deliveries []Delivery `json:"deliveries" nullable:"false" doc:"Newest first"`
+	Next       string     `json:"next" doc:"For the next page, as before; empty: there is none"`
+}
+
+// TestRequest sends a test.
+type TestRequest struct {
+	Channel string `json:"channel,omitempty" maxLength:"200" doc:"Name of one; default: all, fallbacks as well"`
+	Reason  string `json:"reason,omitempty" maxLength:"500" doc:"Why"`
+	By      string `json:"by,omitempty" maxLength:"100" doc:"Who; noted beside the token's name"`
+}
+
+type deliveriesInput struct {
+	Channel string `query:"channel" doc:"Only those to this channel"`
+	Before  string `query:"before" doc:"Those before this ID"`
+	Limit   int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"How many at most"`
+}
+
+type (
+	channelsOutput   struct{ Body ChannelList }
+	deliveriesOutput struct{ Body DeliveryList }
+	testInput        struct{ Body *TestRequest }
+)
+
+func (a *api) registerAlerts() {
+	delivery := Delivery{
+		ID: "00068e1b4f1d2400", At: exampleTime, Channel: "operators", Kind: "started", Title: "Aurora Central is cut off",
+		Dependencies: []string{"hotel-1"}, Result: "accepted", Tries: 1, Done: new(exampleTime.Add(time.Second)),
+	}
+	register(a, operation{
+		Operation: huma.Operation{
+			OperationID: "list-channels", Method: http.MethodGet, Path: "/api/v1/alerts/channels",
+			Summary:     "Where messages go",
+			Description: "In the order of the configuration.",
+			Errors:      []int{http.StatusNotImplemented},
+		},
+		role: auth.Viewer, whole: true,
+		answer: ChannelList{[]Channel{{Name: "operators", Kind: "teams", URL: "***", Groups: []string{}, All: true, Fallback: "mail", Last: &delivery}}},
+	}, a.channels)
+	register(a, operation{
+		Operation: huma.Operation{
+			OperationID: "list-deliveries", Method: http.MethodGet, Path: "/api/v1/alerts/deliveries",
+			Summary:     "What became of messages",
+			Description: "The last 1000, and all that wait.",
+			Errors:      []int{http.StatusNotImplemented},
+		},
+		role: auth.Viewer, whole: true, answer: DeliveryList{Deliveries: []Delivery{delivery}},
+	}, a.deliveries)
+	tested := delivery
+	tested.Kind, tested.Title, tested.Dependencies = "test", "A test of Recloser's alerts", []string{}
+	register(a, operation{
+		Operation: huma.Operation{
+			OperationID: "test-alerts", Method: http.MethodPost, Path: "/api/v1/alerts/test",
+			Summary:     "Send a test message",
+			Description: "At once, past what waits. The answer says how it went, for each channel.",
+			Errors:      []int{http.StatusNotFound, http.StatusNotImplemented},
+		},
+		role: auth.Operator, whole: true,
+		request: TestRequest{Channel: "operators", By: "ines"}, answer: DeliveryList{Deliveries: []Delivery{tested}},
+	}, a.testAlerts)
+}
+
+func (a *api) channels(context.Context, *struct{}) (*channelsOutput, error) {
+	if a.Alerts == nil {
+		return nil, absent("alerts")
+	}
+	out := &channelsOutput{ChannelList{Channels: []Channel{}}}
+	all := config.Alerts{Channels: a.Alerts.Channels()}
+	for _, c := range all.Channels {
+		v := Channel{
+			Name: c.Name, Kind: string(c.Kind), URL: c.URL.String(), Groups: []string{}, All: len(c.Groups) == 0 && !all.IsFallback(c.Name),
+			Fallback: c.Fallback, Waiting: a.Alerts.Waits(c.Name),
+		}
+		v.Groups = append(v.Groups, c.Groups...)
+		for _, d := range a.Alerts.Deliveries(c.Name, "", 1) {
+			v.Last = new(newDelivery(d))
+		}
+		out.Body.Channels = append(out.Body.Channels, v)
+	}
+	return out, nil
+}
+
+func (a *api) deliveries(_ context.Context, in *deliveriesInput) (*deliveriesOutput, error) {
+	if a.Alerts == nil {
+		return nil, absent("alerts")
+	}
+	out := &deliveriesOutput{DeliveryList{Deliveries: []Delivery{}}}
+	all := a.Alerts.Deliveries(in.Channel, in.Before, in.Limit+1)
+	for i, d := range all {
+		if i == in.Limit {
+			out.Body.Next = all[i-1].ID
+			break
+		}
+		out.Body.Deliveries = append(out.Body.Deliveries, newDelivery(d))
+	}
+	return out, nil
+}
+
+func (a *api) testAlerts(ctx context.Context, in *testInput) (*deliveriesOutput, error) {
+	if a.Alerts == nil {
+		return nil, absent("alerts")
+	}
+	var req TestRequest
+	if in.Body != nil {
+		req = *in.Body
+	}
+	w, err := whoActs(ctx, "body", req.By, req.Reason)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, c := range a.Alerts.Channels() {
+		if req.Channel == "" || c.Name == req.Channel {
+			names = append(names, c.Name)
+		}
+	}
+	switch {
+	case len(names) > 0:
+	case req.Channel == "":
+		return nil, huma.Error404NotFound("no channel is configured: add one under alerts in the gateway's file, and start it again")
+	default:
+		return nil, huma.Error404NotFound(fmt.Sprintf("there is no channel %q", req.Channel))
+	}
+	entry := a.entry("test alerts", req.Channel, w, time.Time{})
+	if err := a.commit(ctx, entry); err != nil {
+		return nil, err
+	}
+	// All at once: one that hangs must not make the others wait.
+	results := make([]chan outbox.Delivery, len(names))
+	for i, name := range names {
+		results[i] = make(chan outbox.Delivery, 1)
+		go func() { results[i] <- a.Alerts.Test(ctx, name, w.by) }()
+	}
+	out := &deliveriesOutput{DeliveryList{Deliveries: []Delivery{}}}
+	for _, r := range results {
+		out.Body.Deliveries = append(out.Body.Deliveries, newDelivery(<-r))
+	}
+	a.logAct(ctx, "target", entry)
+	return out, nil
+}

@@ -1,0 +1,67 @@
+package incident
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/recloser-go/recloser/gateway/internal/message"
+)
+
+// Kept is what is to be written down of one dependency.
+type Kept struct {
+	ID    string
+	Value json.RawMessage // nil: nothing any more
+}
+
+// Changed returns what has changed since it was called last.
+func (s *Incidents) Changed() []Kept {
+	var all []Kept
+	for id := range s.changed {
+		k := Kept{ID: id}
+		if r := s.records[id]; r != nil && !r.blank() {
+			k.Value, _ = json.Marshal(r) // of plain values: it does not fail
+		}
+		all = append(all, k)
+	}
+	clear(s.changed)
+	slices.SortFunc(all, func(a, b Kept) int { return cmp.Compare(a.ID, b.ID) })
+	return all
+}
+
+// Restore takes over what was written down. Call it before all else.
+func (s *Incidents) Restore(k Kept) error {
+	r := &record{unseen: true}
+	if err := json.Unmarshal(k.Value, r); err != nil {
+		return err
+	}
+	s.records[k.ID] = r
+	return nil
+}
+
+// Lasting returns what lasts of what people were told: incidents as a Reminder,
+// and what operators have set as Endless.
+func (s *Incidents) Lasting() []message.Message {
+	incidents, overrides := message.Message{Kind: message.Reminder}, message.Message{Kind: message.Endless}
+	for _, id := range slices.Sorted(maps.Keys(s.records)) {
+		r := s.records[id]
+		named := func(i message.Item) message.Item {
+			i.Dependency, i.Name, i.Group, i.State = id, cmp.Or(r.Name, id), r.Group, r.State
+			return i
+		}
+		if i := r.Incident; i != nil && i.Told {
+			incidents.Items = append(incidents.Items, named(s.item(id, i)))
+		}
+		if o := r.Override; o != nil && !o.Quiet {
+			overrides.Items = append(overrides.Items, named(o.item()))
+		}
+	}
+	var all []message.Message
+	for _, m := range []message.Message{incidents, overrides} {
+		if len(m.Items) > 0 {
+			all = append(all, m)
+		}
+	}
+	return all
+}

@@ -1,0 +1,121 @@
+// Package message holds what people are told: facts that can be kept on disk, and
+// the words for them. A channel writes them in its own form.
+package message
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/recloser-go/recloser"
+)
+
+// Kind says what a message is about.
+type Kind string
+
+// The kinds.
+const (
+	Started  Kind = "started"  // dependencies were cut off
+	Ended    Kind = "ended"    // they are back, and have stayed so
+	Reminder Kind = "reminder" // they are still cut off
+	Flapping Kind = "flapping" // they are cut off again and again: no more about them until they are calm
+	Calm     Kind = "calm"     // they have been well for a while after that
+	Isolated Kind = "isolated" // an operator cut them off
+	Held     Kind = "held"     // an operator lets all calls pass
+	Released Kind = "released" // what an operator set is over
+	Ending   Kind = "ending"   // what an operator set is over soon
+	Endless  Kind = "endless"  // it has no end, and is in force still
+	Removed  Kind = "removed"  // they are no longer watched
+	Test     Kind = "test"     // somebody pressed the button
+)
+
+// Kinds lists all of them.
+func Kinds() []Kind {
+	return []Kind{Started, Ended, Reminder, Flapping, Calm, Isolated, Held, Released, Ending, Endless, Removed, Test}
+}
+
+// Message is one piece of news, about one dependency or several.
+type Message struct {
+	ID    string    `json:"id"` // its own; a message that is sent again keeps it
+	Kind  Kind      `json:"kind"`
+	At    time.Time `json:"at"`
+	Items []Item    `json:"items"`
+	Of    int       `json:"of"`              // dependencies that the reader is told about, in all
+	Us    bool      `json:"us,omitempty"`    // so many at once that it may be our own network
+	By    string    `json:"by,omitempty"`    // of a test: who asked for it
+	Panel string    `json:"panel,omitempty"` // address of the panel; "": there are no links
+}
+
+// Item is what a message says of one dependency. Texts by others in it are as they
+// came: a channel must not read markup into them.
+type Item struct {
+	Key        string         `json:"key,omitempty"` // of the incident or the override, the same from its start to its end
+	Dependency string         `json:"dependency"`
+	Name       string         `json:"name"`
+	Group      string         `json:"group,omitempty"`
+	State      recloser.State `json:"state"` // at the moment of the message
+	Since      time.Time      `json:"since"` // when what it is about began
+	Over       time.Time      `json:"over,omitzero"`
+	Trips      int            `json:"trips,omitempty"`  // in the incident; of a flapping: incidents in the last hour
+	Spared     uint64         `json:"spared,omitempty"` // calls refused meanwhile
+	Why        Why            `json:"why,omitzero"`     // it began
+	Now        Why            `json:"now,omitzero"`     // it is over
+	Until      time.Time      `json:"until,omitzero"`   // of an override: its end; zero: it has none
+}
+
+// Why is the part of a transition that tells its reason.
+type Why struct {
+	From    recloser.State  `json:"from"`
+	To      recloser.State  `json:"to"`
+	At      time.Time       `json:"at"`
+	Reason  recloser.Reason `json:"reason"`
+	Counts  recloser.Counts `json:"counts,omitzero"`
+	OpenFor time.Duration   `json:"open_for,omitempty"`
+	Text    string          `json:"text,omitempty"` // the engine's own words, where they tell more
+	Cause   string          `json:"cause,omitempty"`
+	By      string          `json:"by,omitempty"`
+	Note    string          `json:"note,omitempty"`
+}
+
+// WhyOf returns what is told of a transition. The cause is cut: an error may bring
+// a whole page with it.
+func WhyOf(t recloser.Transition) Why {
+	w := Why{From: t.From, To: t.To, At: t.At, Reason: t.Reason, Counts: t.Counts, OpenFor: t.OpenFor, By: t.By, Note: t.Note}
+	if t.Reason == recloser.ReasonSuspected {
+		w.Text = t.Why()
+	}
+	if t.Cause != nil {
+		w.Cause = tidy(withoutPaths(t.Cause.Error()))
+	}
+	return w
+}
+
+// For returns the part of a message that is about the items that f takes, and
+// reports whether there is one.
+func (m Message) For(f func(Item) bool) (Message, bool) {
+	if m.Kind == Test {
+		return m, true
+	}
+	all := m.Items
+	m.Items = nil
+	for _, i := range all {
+		if f(i) {
+			m.Items = append(m.Items, i)
+		}
+	}
+	return m, len(m.Items) > 0
+}
+
+// Merge adds a later message of the same kind.
+func (m Message) Merge(later Message) Message {
+	m.Items = slices.Concat(m.Items, later.Items)
+	m.Us = m.Us || later.Us || m.Kind == Started && Many(len(m.Items), m.Of)
+	m.Of = max(m.Of, later.Of)
+	m.At = slices.MaxFunc([]time.Time{m.At, later.At}, time.Time.Compare)
+	m.By = cmp.Or(m.By, later.By)
+	return m
+}
+
+// Many reports whether so many dependencies of so many at once look like a trouble
+// of our own: half or more, and at least three.
+func Many(n, of int) bool { return n >= 3 && 2*n >= of }

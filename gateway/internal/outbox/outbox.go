@@ -1,0 +1,324 @@
+// Package outbox sends messages to channels: each at least once, whatever happens
+// to the process between, in order, no faster than people and services bear, and not
+// those that newer ones have made stale.
+package outbox
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/recloser-go/recloser/gateway/internal/channel"
+	"github.com/recloser-go/recloser/gateway/internal/history"
+	"github.com/recloser-go/recloser/gateway/internal/message"
+)
+
+// Result is what has become of a delivery.
+type Result string
+
+// The results. All but Waiting are final.
+const (
+	Waiting    Result = "waiting"     // not sent yet, or to be tried again
+	Accepted   Result = "accepted"    // the other side took it; whether it is shown is not told
+	Merged     Result = "merged"      // it went out as a part of another message
+	Overtaken  Result = "overtaken"   // a newer message made it stale before it was sent
+	HandedOver Result = "handed over" // the channel did not take it, so its fallback gets it
+	Refused    Result = "refused"     // the channel will never take it
+	GivenUp    Result = "given up"    // the channel did not take it for too long
+)
+
+// Delivery is one message to one channel.
+type Delivery struct {
+	ID           string           `json:"id"` // in the order of time
+	At           time.Time        `json:"at"`
+	Channel      string           `json:"channel"`
+	Of           string           `json:"of"` // ID of its message, the same for all channels
+	Kind         message.Kind     `json:"kind"`
+	Title        string           `json:"title"`
+	Dependencies []string         `json:"dependencies,omitempty"`
+	Result       Result           `json:"result"`
+	Tries        int              `json:"tries,omitempty"`
+	Why          string           `json:"why,omitempty"`     // it failed the last time
+	Done         time.Time        `json:"done,omitzero"`     // when Result became final
+	Message      *message.Message `json:"message,omitempty"` // nil once it is done
+	Via          []string         `json:"via,omitempty"`     // channels that have not taken it
+
+	sending bool
+}
+
+const (
+	kept     = 1000             // deliveries that are remembered, besides those that wait
+	deadline = 10 * time.Second // of one try
+)
+
+// Options are what an outbox is made from.
+type Options struct {
+	Channels []Channel
+	History  *history.History // where deliveries are kept
+	Log      *slog.Logger
+}
+
+// Channel is one with what the outbox needs to know of it.
+type Channel struct {
+	Name     string
+	Fallback string // "": none
+	channel.Channel
+}
+
+// Outbox holds what is to be sent. It is safe for concurrent use.
+type Outbox struct {
+	o       Options
+	outlets map[string]*outlet
+
+	saving sync.Mutex // one at a time writes down how deliveries are; taken before mu
+	mu     sync.Mutex
+	all    []*Delivery // oldest first
+	last   int64       // millisecond and number of the last ID
+	dirty  []*Delivery
+	gone   []string // to be forgotten
+
+	running  sync.WaitGroup
+	abandon  context.CancelFunc
+	stopping chan struct{}
+	stopOnce sync.Once
+}
+
+// New returns an outbox with what was left in it before a restart. Nothing is sent
+// before Start.
+func New(o Options) *Outbox {
+	b := &Outbox{o: o, outlets: make(map[string]*outlet), abandon: func() {}, stopping: make(chan struct{})}
+	for _, c := range o.Channels {
+		b.outlets[c.Name] = &outlet{Channel: c, box: b, log: o.Log.With("channel", c.Name), wake: make(chan struct{}, 1)}
+	}
+	b.restore()
+	return b
+}
+
+func (b *Outbox) restore() {
+	records, err := b.o.History.Deliveries(context.Background())
+	for _, r := range records {
+		d := &Delivery{}
+		if e := json.Unmarshal(r.Value, d); e != nil {
+			err = e
+			continue
+		}
+		b.all = append(b.all, d)
+		switch {
+		case d.Result != Waiting:
+		case b.outlets[d.Channel] == nil:
+			b.done(d, GivenUp, "the channel is no longer in the configuration")
+		case d.Message == nil || len(d.Message.Items) == 0: // it was being sent when it was overtaken
+			b.done(d, Overtaken, "")
+		}
+	}
+	if err != nil {
+		b.o.Log.Error("not all messages that were left are known", "error", err)
+	}
+	slices.SortFunc(b.all, func(x, y *Delivery) int { return cmp.Compare(x.ID, y.ID) })
+	if n := len(b.all); n > 0 {
+		_, _ = fmt.Sscanf(b.all[n-1].ID, "%x", &b.last)
+	}
+}
+
+// Start starts one goroutine for each channel. Call it once, and Stop later.
+func (b *Outbox) Start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	b.abandon = cancel
+	for _, o := range b.outlets {
+		b.running.Go(func() { o.run(ctx, b.stopping) })
+	}
+}
+
+// Stop sends what waits while ctx lasts. The rest goes out after the next start.
+func (b *Outbox) Stop(ctx context.Context) {
+	b.stopOnce.Do(func() { close(b.stopping) })
+	done := make(chan struct{})
+	go func() {
+		b.running.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+	b.abandon()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	left := 0
+	for _, d := range b.all {
+		if d.Result == Waiting {
+			left++
+		}
+	}
+	switch {
+	case left == 0:
+	case b.o.History.Status().OnDisk:
+		b.o.Log.WarnContext(ctx, "messages are not sent yet: they go out after the next start", "count", left)
+	default:
+		b.o.Log.ErrorContext(ctx, "messages are not sent, and lost: there is no storage on disk", "count", left)
+	}
+}
+
+// Letter is a message to a channel.
+type Letter struct {
+	Channel string
+	Message message.Message
+}
+
+// Push takes letters, and keeps them in the same transaction as changes. What still
+// waits for the same channel about the same dependencies is stale now.
+func (b *Outbox) Push(letters []Letter, changes ...history.Change) {
+	b.mu.Lock()
+	var to []*outlet
+	for _, l := range letters {
+		if o := b.outlets[l.Channel]; o != nil {
+			b.overtake(l)
+			b.add(l, nil)
+			to = append(to, o)
+		}
+	}
+	b.mu.Unlock()
+	b.save(changes...)
+	for _, o := range to {
+		o.poke()
+	}
+}
+
+// overtake takes out of what waits what a newer letter has made stale: its end tells
+// an incident's beginning too. What is being sent at the moment is not touched, and
+// is if it must be sent again.
+func (b *Outbox) overtake(l Letter) {
+	for _, d := range b.all {
+		if d.Result != Waiting || d.Channel != l.Channel {
+			continue
+		}
+		left, some := d.Message.For(func(i message.Item) bool {
+			return !slices.ContainsFunc(l.Message.Items, func(newer message.Item) bool { return newer.Dependency == i.Dependency })
+		})
+		switch {
+		case len(left.Items) == len(d.Message.Items):
+			continue
+		case d.sending:
+			d.Message = &left // it is seen if it must be sent again
+		case some:
+			d.set(left)
+		default:
+			b.done(d, Overtaken, "")
+		}
+		b.dirty = append(b.dirty, d)
+	}
+}
+
+// set gives a delivery another message.
+func (d *Delivery) set(m message.Message) {
+	d.Message, d.Of, d.Kind, d.Title, d.Dependencies = &m, m.ID, m.Kind, m.Title(), nil
+	for _, i := range m.Items {
+		d.Dependencies = append(d.Dependencies, i.Dependency)
+	}
+}
+
+// add appends a delivery. It needs mu.
+func (b *Outbox) add(l Letter, via []string) *Delivery {
+	b.last = max(b.last+1, time.Now().UnixMilli()<<10)
+	d := &Delivery{ID: fmt.Sprintf("%016x", b.last), At: l.Message.At, Channel: l.Channel, Result: Waiting, Via: via}
+	d.set(l.Message)
+	b.all = append(b.all, d)
+	b.dirty = append(b.dirty, d)
+	for n := len(b.all) - kept; n > 0; n-- {
+		i := slices.IndexFunc(b.all, func(d *Delivery) bool { return d.Result != Waiting })
+		if i < 0 {
+			break
+		}
+		b.gone = append(b.gone, b.all[i].ID)
+		b.all = slices.Delete(b.all, i, i+1)
+	}
+	return d
+}
+
+// done ends a delivery. It needs mu.
+func (b *Outbox) done(d *Delivery, r Result, why string) {
+	d.Result, d.Message, d.Done = r, nil, time.Now()
+	if why != "" {
+		d.Why = why
+	}
+	b.dirty = append(b.dirty, d)
+}
+
+// save writes down what has changed. Without a disk the history keeps it in memory.
+func (b *Outbox) save(changes ...history.Change) {
+	b.saving.Lock()
+	defer b.saving.Unlock()
+	b.mu.Lock()
+	for _, d := range b.dirty {
+		value, err := json.Marshal(d)
+		if err != nil || slices.Contains(b.gone, d.ID) {
+			continue
+		}
+		changes = append(changes, history.PutDelivery(d.ID, value))
+	}
+	for _, id := range b.gone {
+		changes = append(changes, history.PutDelivery(id, nil))
+	}
+	b.dirty, b.gone = nil, nil
+	b.mu.Unlock()
+	if len(changes) == 0 {
+		return
+	}
+	if err := b.o.History.Commit(context.Background(), history.Act{}, changes...); err != nil {
+		b.o.Log.Error("not kept: a message may go out twice, or not, if the gateway is started again now", "error", err)
+	}
+}
+
+// Deliveries returns the latest deliveries, newest first, of one channel or "" for
+// all, and of those with a lesser ID than before, if it is not "".
+func (b *Outbox) Deliveries(name, before string, limit int) []Delivery {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var all []Delivery
+	for _, d := range slices.Backward(b.all) {
+		if len(all) < limit && (name == "" || d.Channel == name) && (before == "" || d.ID < before) {
+			d := *d
+			d.Dependencies, d.Message = slices.Clone(d.Dependencies), nil
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+// Now sends a message to a channel that there is at once, past the queue, and notes
+// how it went.
+func (b *Outbox) Now(ctx context.Context, l Letter) Delivery {
+	o := b.outlets[l.Channel]
+	ctx, cancel := context.WithTimeout(ctx, deadline)
+	defer cancel()
+	err := o.Send(ctx, l.Message)
+	b.mu.Lock()
+	d := b.add(l, nil)
+	d.Tries = 1
+	if err != nil {
+		b.done(d, Refused, err.Error())
+	} else {
+		b.done(d, Accepted, "")
+	}
+	is := *d
+	b.mu.Unlock()
+	b.save()
+	return is
+}
+
+// Waits returns how many deliveries to a channel wait.
+func (b *Outbox) Waits(name string) (n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, d := range b.all {
+		if d.Channel == name && d.Result == Waiting {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,205 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/recloser-go/recloser/gateway/internal/channel"
+	"github.com/recloser-go/recloser/gateway/internal/message"
+)
+
+// How an outlet sends. Teams refuses more than four messages a second and
+// webhook; one leaves room for other senders.
+const (
+	pace          = time.Second
+	firstBackoff  = 2 * pace // half of it is chance, see backoff
+	maxBackoff    = time.Minute
+	fallbackAfter = time.Minute // of failing
+	giveUpAfter   = 24 * time.Hour
+	longestWait   = time.Hour // that another side can ask for
+)
+
+// outlet sends to one channel.
+type outlet struct {
+	Channel
+	box  *Outbox
+	log  *slog.Logger
+	wake chan struct{} // holds one: something was pushed
+
+	// Of run.
+	failures int       // in a row
+	failing  time.Time // since when
+}
+
+func (o *outlet) poke() {
+	select {
+	case o.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run sends until stopping is closed and nothing waits, or ctx is done. A failure
+// holds up the whole outlet, not one message: the other side is what failed.
+func (o *outlet) run(ctx context.Context, stopping <-chan struct{}) {
+	var next time.Time // not before
+	for o.wait(ctx, stopping) && sleepUntil(ctx, next) {
+		d, m, ok := o.take() // only now: it may have been overtaken meanwhile
+		if !ok {
+			continue
+		}
+		try, cancel := context.WithTimeout(ctx, deadline)
+		err := o.Send(try, m)
+		cancel()
+		if err != nil && ctx.Err() != nil {
+			return // it is still there after the next start
+		}
+		next = time.Now().Add(o.settle(ctx, d, err))
+	}
+}
+
+// wait returns true once something waits, and false if nothing more will come or
+// ctx is done.
+func (o *outlet) wait(ctx context.Context, stopping <-chan struct{}) bool {
+	for o.box.Waits(o.Name) == 0 {
+		select {
+		case <-o.wake:
+		case <-ctx.Done():
+			return false
+		case <-stopping:
+			return o.box.Waits(o.Name) > 0
+		}
+	}
+	return ctx.Err() == nil
+}
+
+// take returns the oldest delivery that waits, with all others of its kind in the
+// same message: it lags, if there are some.
+func (o *outlet) take() (*Delivery, message.Message, bool) {
+	b := o.box
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var head *Delivery
+	for _, d := range b.all {
+		switch {
+		case d.Channel != o.Name || d.Result != Waiting:
+		case head == nil:
+			head = d
+		case d.Kind == head.Kind && d.Kind != message.Test:
+			head.set(head.Message.Merge(*d.Message))
+			b.done(d, Merged, "")
+		}
+	}
+	if head == nil {
+		return nil, message.Message{}, false
+	}
+	if len(head.Dependencies) != len(head.Message.Items) { // a part was overtaken during the last try
+		head.set(*head.Message)
+	}
+	head.sending = true
+	return head, *head.Message, true
+}
+
+// settle notes how a try went, and returns how long to wait before the next one.
+func (o *outlet) settle(ctx context.Context, d *Delivery, err error) time.Duration {
+	b, now := o.box, time.Now()
+	defer b.save()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	d.sending = false
+	d.Tries++
+	b.dirty = append(b.dirty, d)
+	log := o.log.With("message", d.Title)
+	if err == nil {
+		o.failures, o.failing = 0, time.Time{}
+		b.done(d, Accepted, "")
+		log.InfoContext(ctx, "alert accepted")
+		return pace
+	}
+	d.Why = err.Error()
+	var refused *channel.SendError
+	wait := time.Duration(0)
+	if errors.As(err, &refused) {
+		wait = min(refused.Wait, longestWait)
+	}
+	if o.failing.IsZero() {
+		o.failing = now
+	}
+	permanent := refused != nil && refused.Permanent
+	lost := refused != nil && refused.Address // nobody is there who could take it
+	switch {
+	case permanent:
+		o.failures, o.failing = 0, time.Time{} // it is there
+	case lost:
+		o.failures++
+		wait = max(wait, maxBackoff)
+	default:
+		o.failures++
+		wait = max(wait, backoff(o.failures))
+	}
+	switch {
+	case len(d.Message.Items) == 0 && d.Kind != message.Test:
+		b.done(d, Overtaken, "")
+	case (permanent || lost || now.Add(wait).Sub(o.failing) > fallbackAfter) && o.handOver(d):
+		b.done(d, HandedOver, "")
+		log.ErrorContext(ctx, "alert not accepted: it goes to the fallback", "error", err, "fallback", o.Fallback)
+	case permanent:
+		b.done(d, Refused, "")
+		log.ErrorContext(ctx, "alert refused, not tried again", "error", err)
+	case now.Sub(d.At) >= giveUpAfter:
+		b.done(d, GivenUp, "")
+		log.ErrorContext(ctx, "alert given up", "error", err, "after", giveUpAfter)
+	case lost && o.failures == 1:
+		log.ErrorContext(ctx, "alert not accepted, will be tried again", "error", err, "failures", o.failures, "wait", wait)
+	default:
+		log.WarnContext(ctx, "alert not accepted, will be tried again", "error", err, "failures", o.failures, "wait", wait)
+	}
+	return max(wait, pace)
+}
+
+// handOver gives a delivery to the fallback, and reports whether there is one that
+// has not failed with it. It needs the outbox's mu.
+func (o *outlet) handOver(d *Delivery) bool {
+	to := o.box.outlets[o.Fallback]
+	if to == nil || slices.Contains(d.Via, o.Fallback) {
+		return false
+	}
+	// It may have been told the same, or what came after it, by a route of its own.
+	news, some := d.Message.For(func(i message.Item) bool {
+		return !slices.ContainsFunc(o.box.all, func(other *Delivery) bool {
+			return other.Channel == o.Fallback && !other.At.Before(d.At) && slices.Contains(other.Dependencies, i.Dependency)
+		})
+	})
+	if some {
+		l := Letter{o.Fallback, news}
+		o.box.overtake(l)
+		o.box.add(l, append(slices.Clone(d.Via), o.Name))
+		to.poke()
+	}
+	return true
+}
+
+// backoff doubles with every failure in a row; half of it is chance, so that
+// several nodes do not come back together.
+func backoff(failures int) time.Duration {
+	d := maxBackoff
+	if shift := failures - 1; shift < 6 {
+		d = min(firstBackoff<<shift, maxBackoff)
+	}
+	return d/2 + rand.N(d/2)
+}
+
+// sleepUntil returns false if ctx is done first.
+func sleepUntil(ctx context.Context, t time.Time) bool {
+	timer := time.NewTimer(time.Until(t))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
