@@ -61,7 +61,7 @@ func TestDemoReport(t *testing.T) {
 			for _, report := range []string{fresh, there} {
 				p := start(t, binary, "demo", "--headless", "--for", c.length, "--report", report)
 				if c.stop {
-					eventually.True(t, patience, func() bool { return strings.Contains(p.stdout.String(), "Its status page") }, "the demo to run")
+					eventually.True(t, patience, func() bool { return strings.Contains(p.stdout.String(), "Its panel") }, "the demo to run")
 					p.signal(os.Interrupt)
 				}
 				if code := p.wait(); code != c.code {

@@ -63,7 +63,7 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	}
 	defer s.tearDown()
 	defer cancel(nil) // first, so that nobody wonders why the hotels end
-	if err := errors.Join(o.say("Its status page, while the demo runs: %s", s.gateway.statusPage()), o.write([]line{nil})); err != nil {
+	if err := errors.Join(o.say("Its panel, while the demo runs: %s", s.gateway.panel()), o.write([]line{nil})); err != nil {
 		return Result{}, err
 	}
 	books, err := s.play(ctx, cancel, o)

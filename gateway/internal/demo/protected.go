@@ -89,8 +89,8 @@ func (g *protected) messages() []string {
 	return all
 }
 
-// statusPage returns where people see the gateway.
-func (g *protected) statusPage() string { return "http://" + g.gateway.AdminAddr() }
+// panel returns where people see the gateway.
+func (g *protected) panel() string { return "http://" + g.gateway.AdminAddr() }
 
 // stop ends the gateway. Nobody is left to wait for: calls are cut off.
 func (g *protected) stop() {

@@ -116,7 +116,7 @@ func (s *stage) view() view {
 	v := view{
 		now: now, script: s.script, clock: s.clock, outage: s.outageNow(),
 		with: viewOf(s.with.visits.list(), now), without: viewOf(s.without.visits.list(), now),
-		statusURL: s.gateway.statusPage(), events: s.gateway.transitions(),
+		statusURL: s.gateway.panel(), events: s.gateway.transitions(),
 	}
 	v.with.hotels = rowsOf(func(n int) row {
 		b := s.gateway.breakers[n-1].Stats()
