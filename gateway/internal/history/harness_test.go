@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,6 +27,18 @@ func openOn(t *testing.T, path string, change ...func(*Options)) *History {
 	t.Cleanup(func() { _ = h.Close(context.WithoutCancel(t.Context())) })
 	return h
 }
+
+// hand is a clock that a test sets, while the history reads it.
+type hand struct{ at atomic.Pointer[time.Time] }
+
+func newHand(at time.Time) *hand {
+	h := &hand{}
+	h.set(at)
+	return h
+}
+
+func (h *hand) set(at time.Time) { h.at.Store(&at) }
+func (h *hand) now() time.Time   { return *h.at.Load() }
 
 func inFolder(t *testing.T) string { return filepath.Join(t.TempDir(), "recloser.db") }
 

@@ -121,8 +121,8 @@ func TestDeletedDependencyTakesItsBelongingsAlong(t *testing.T) {
 }
 
 func TestReplay(t *testing.T) {
-	now := noon
-	h := openOn(t, inFolder(t), func(o *Options) { o.Now = func() time.Time { return now } })
+	clock := newHand(noon)
+	h := openOn(t, inFolder(t), func(o *Options) { o.Now = clock.now })
 	if err := h.Remember(t.Context(), "k", []byte("request"), []byte("answer")); err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestReplay(t *testing.T) {
 		{key: "k", request: "request", want: "answer", after: 23 * time.Hour},
 		{key: "k", request: "request", after: 25 * time.Hour},
 	} {
-		now = noon.Add(c.after)
+		clock.set(noon.Add(c.after))
 		answer, found, err := h.Replay(t.Context(), c.key, []byte(c.request))
 		if string(answer) != c.want || found != (c.want != "") || !errors.Is(err, c.err) {
 			t.Errorf("%+v: %q %v %v", c, answer, found, err)

@@ -50,8 +50,8 @@ func TestThinning(t *testing.T) {
 }
 
 func thinning(t *testing.T, from int) {
-	now := noon
-	h := openOn(t, inFolder(t), func(o *Options) { o.Now = func() time.Time { return now } })
+	clock := newHand(noon)
+	h := openOn(t, inFolder(t), func(o *Options) { o.Now = clock.now })
 	var points []Point
 	for i := range 700 { // nearly two hours
 		for _, d := range []string{"a", "b"} {
@@ -71,7 +71,7 @@ func thinning(t *testing.T, from int) {
 		{401 * 24 * time.Hour, 0},
 	}
 	for _, c := range steps[from:] {
-		now = noon.Add(c.after + 25*time.Second)
+		clock.set(noon.Add(c.after + 25*time.Second))
 		for more := true; more; {
 			more = h.pruneAll()
 		}
@@ -91,12 +91,11 @@ func thinning(t *testing.T, from int) {
 }
 
 func TestPrune(t *testing.T) {
-	now := noon
-	clock := func() time.Time { return now }
-	h := openOn(t, inFolder(t), func(o *Options) { o.Now = clock })
+	clock := newHand(noon)
+	h := openOn(t, inFolder(t), func(o *Options) { o.Now = clock.now })
 	h.Record(Event{Text: "old"})
 	commit(t, h, Act{Name: "act", Result: "old"}, Remembered("k", nil, nil), SetOverride(isolated("a")), SaveBreaker("a", savedClosed()))
-	now = noon.Add(399 * 24 * time.Hour)
+	clock.set(noon.Add(399 * 24 * time.Hour))
 	for range 9 {
 		h.Record(Event{Text: "new"})
 		commit(t, h, Act{Name: "act", Result: "new"})
@@ -111,7 +110,7 @@ func TestPrune(t *testing.T) {
 	}
 	prune := func(keep int) { // as little at once as can be
 		for {
-			n, err := h.disk.prune(t.Context(), now, keep, 1)
+			n, err := h.disk.prune(t.Context(), clock.now(), keep, 1)
 			must(t, err)
 			if !n.any() {
 				return
@@ -126,7 +125,7 @@ func TestPrune(t *testing.T) {
 		{401, 100, "9 9 1"},
 		{401, 4, "4 4 1"},
 	} {
-		now = noon.Add(time.Duration(c.days) * 24 * time.Hour)
+		clock.set(noon.Add(time.Duration(c.days) * 24 * time.Hour))
 		prune(c.keep)
 		if got := count(); got != c.want {
 			t.Errorf("after %d days, %d kept: %s, want %s", c.days, c.keep, got, c.want)
