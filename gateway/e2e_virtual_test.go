@@ -51,7 +51,7 @@ func newDay(t *testing.T, hotels int) *day {
 	d.client = network.Client()
 	d.g.running.Go(d.g.tend)
 	t.Cleanup(func() {
-		close(d.g.quit)
+		d.g.end()
 		d.g.probes.Stop()
 		d.g.running.Wait()
 		d.g.close()

@@ -58,6 +58,9 @@ func (g *Gateway) recordTransition(id, key string, t recloser.Transition) {
 	g.history.Record(e)
 }
 
+// saveTransition has the breaker saved.
+func (g *Gateway) saveTransition(id, key string, t recloser.Transition) { g.keeper.listen(id, key, t) }
+
 func (g *Gateway) record(e history.Event) { g.history.Record(e) }
 
 func (g *Gateway) recordMaintenance(n maintenance.Notice) {

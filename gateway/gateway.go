@@ -71,7 +71,8 @@ type Gateway struct {
 	ready   atomic.Bool
 	running sync.WaitGroup
 	failed  chan error
-	quit    chan struct{}
+	life    context.Context // of all that looks after breakers and people
+	end     context.CancelFunc
 }
 
 const (
@@ -114,8 +115,8 @@ func (g *Gateway) Start(ctx context.Context) error {
 	g.alerts.Start()
 	g.maintenance.Start()
 	g.running.Go(g.tend)
-	g.running.Go(func() { g.keeper.run(g.quit) })
-	g.running.Go(func() { g.series.Run(doneWith(g.quit)) })
+	g.running.Go(func() { g.keeper.run(g.life) })
+	g.running.Go(func() { g.series.Run(g.life) })
 	if g.load != nil {
 		g.running.Go(g.watch)
 	}
@@ -142,7 +143,7 @@ func (g *Gateway) Stop(ctx context.Context) error {
 	g.ready.Store(false)
 	g.log.InfoContext(ctx, "stopping: running calls may end")
 	err := g.calls.stop(ctx)
-	close(g.quit) // after the calls: their breakers are looked after to the end
+	g.end() // after the calls: their breakers are looked after to the end
 	g.probes.Stop()
 	g.maintenance.Stop()
 	g.admin.stopWithin(adminGrace)
@@ -162,6 +163,7 @@ func (g *Gateway) Stop(ctx context.Context) error {
 
 // close ends what New has begun.
 func (g *Gateway) close() {
+	g.end()
 	ctx, cancel := context.WithTimeout(context.Background(), historyGrace)
 	defer cancel()
 	if err := g.history.Close(ctx); err != nil {
@@ -186,13 +188,3 @@ func (g *Gateway) Dependencies() *dependency.List { return g.deps }
 
 // Messages returns the latest messages about dependencies, oldest first.
 func (g *Gateway) Messages() []message.Message { return g.alerts.Messages() }
-
-// doneWith returns a context that is done when quit is closed.
-func doneWith(quit <-chan struct{}) context.Context {
-	ctx, cancel := context.WithCancel(context.Background())
-	go func() {
-		<-quit
-		cancel()
-	}()
-	return ctx
-}

@@ -2,10 +2,12 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
 	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/gateway/internal/config"
 	"github.com/recloser-go/recloser/gateway/internal/dependency"
 	"github.com/recloser-go/recloser/gateway/internal/history"
 )
@@ -26,8 +28,8 @@ type keeper struct {
 
 type breakerID struct{ dependency, key string }
 
-func newKeeper(h *history.History, log *slog.Logger) *keeper {
-	return &keeper{history: h, log: log, changed: make(chan breakerID, 4096)}
+func newKeeper(deps *dependency.List, h *history.History, log *slog.Logger) *keeper {
+	return &keeper{deps: deps, history: h, log: log, changed: make(chan breakerID, 4096)}
 }
 
 // listen has a breaker saved after each change of its state.
@@ -38,13 +40,13 @@ func (k *keeper) listen(id, key string, _ recloser.Transition) {
 	}
 }
 
-// run saves until quit is closed, and then all for a last time.
-func (k *keeper) run(quit <-chan struct{}) {
+// run saves until ctx is done, and then all for a last time.
+func (k *keeper) run(ctx context.Context) {
 	ticker := time.NewTicker(saveEvery)
 	defer ticker.Stop()
 	for {
 		select {
-		case <-quit:
+		case <-ctx.Done():
 			k.saveAll()
 			return
 		case <-ticker.C:
@@ -104,10 +106,61 @@ func (k *keeper) save(saves []history.BreakerSave) {
 	}
 }
 
-// restore gives the breakers that are new, by ID, the state that they had before the
-// restart, or before a reload that they were missing in, and what operators have set.
+// restore has the dependencies that were added at run time be there again, on the
+// defaults of c; gives breakers their states back, see restoreBreakers; and forgets
+// what the file has taken over.
+func (k *keeper) restore(ctx context.Context, c *config.Config, isNew func(id string) bool) {
+	k.addRunTime(ctx, c)
+	k.restoreBreakers(ctx, isNew)
+	if err := k.handOver(ctx); err != nil {
+		k.log.ErrorContext(ctx, "not kept: what the file took over", "error", err)
+	}
+}
+
+// addRunTime adds the dependencies that were added at run time. One that makes no
+// sense any more is left out, and kept.
+func (k *keeper) addRunTime(ctx context.Context, c *config.Config) {
+	definitions, err := k.history.Dependencies(ctx)
+	if err != nil {
+		k.log.ErrorContext(ctx, "the dependencies that were added at run time are not known", "error", err)
+	}
+	for _, d := range definitions {
+		defined, err := c.Dependency(d.ID, d.Definition)
+		if err == nil {
+			_, err = k.deps.Put(defined)
+		}
+		if err != nil && !errors.Is(err, dependency.ErrOfFile) { // see handOver
+			k.log.ErrorContext(ctx, "a dependency that was added at run time is left out", "dependency", d.ID, "error", err)
+		}
+	}
+}
+
+// handOver forgets the definitions of those dependencies that the file has now, but
+// not what their breakers know and what operators have set.
+func (k *keeper) handOver(ctx context.Context) error {
+	definitions, err := k.history.Dependencies(ctx)
+	overrides, err2 := k.history.Overrides(ctx)
+	for _, def := range definitions {
+		d, ok := k.deps.Get(def.ID)
+		if !ok || d.RunTime {
+			continue
+		}
+		changes := []history.Change{history.DeleteDependency(d.ID), history.SaveBreaker(d.ID, d.Breaker.Save())}
+		for _, o := range overrides {
+			if o.Dependency == d.ID {
+				changes = append(changes, history.SetOverride(o))
+			}
+		}
+		k.log.InfoContext(ctx, "a dependency that was added at run time is the file's from now on", "dependency", d.ID)
+		err = errors.Join(err, k.history.Commit(ctx, history.Act{}, changes...))
+	}
+	return errors.Join(err, err2)
+}
+
+// restoreBreakers gives the breakers that are new, by ID, the state that they had before
+// the restart, or before a reload that they were missing in, and what operators have set.
 // What cannot be restored is said in the log, and begins anew.
-func (k *keeper) restore(ctx context.Context, isNew func(id string) bool) {
+func (k *keeper) restoreBreakers(ctx context.Context, isNew func(id string) bool) {
 	saves, err := k.history.Breakers(ctx)
 	if err != nil {
 		k.log.WarnContext(ctx, "the state before the restart is not known: all begin closed", "error", err)

@@ -83,12 +83,8 @@ func (g *Gateway) putInForce(next *config.Config) (config.Changes, error) {
 		return config.Changes{}, err
 	}
 	g.config.Store(next)
-	g.addRunTime(context.Background()) // on other defaults now
 	// A line that was missing for a while does not lift what an operator has set.
-	g.keeper.restore(context.Background(), func(id string) bool { return !there[id] })
-	if err := g.handOver(context.Background()); err != nil {
-		g.log.Error("not kept: what the file took over", "error", err)
-	}
+	g.keeper.restore(context.Background(), next, func(id string) bool { return !there[id] })
 	g.process.SetMax(next.Limits.InFlight)
 	g.routes.Store(g.newRoutes(next.Routes))
 	g.maintenance.Look(context.Background())
@@ -107,7 +103,7 @@ func (g *Gateway) putInForce(next *config.Config) (config.Changes, error) {
 	return changes, nil
 }
 
-// watch reloads when the config's files have changed, until quit is closed. A
+// watch reloads when the config's files have changed, until the gateway stops. A
 // change is taken once it has rested for a moment: editors write in several steps.
 func (g *Gateway) watch() {
 	ticker := time.NewTicker(watchEvery)
@@ -115,7 +111,7 @@ func (g *Gateway) watch() {
 	seen := ""
 	for {
 		select {
-		case <-g.quit:
+		case <-g.life.Done():
 			return
 		case <-ticker.C:
 		}

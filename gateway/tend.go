@@ -20,7 +20,7 @@ func (g *Gateway) tend() {
 	defer ticker.Stop()
 	for {
 		select {
-		case <-g.quit:
+		case <-g.life.Done():
 			return
 		case <-ticker.C:
 			g.look(time.Now())

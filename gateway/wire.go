@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -46,9 +45,10 @@ func New(o Options) (*Gateway, error) {
 	g := &Gateway{
 		load: o.Load, started: o.Started, stamp: c.Stamp(), log: o.Log, version: o.Version,
 		clock: clock, uplink: &suspect.Uplink{}, process: bulkhead.New(c.Limits.InFlight, vtime.Real{}),
-		certificates: make(map[string]*certs.Files), failed: make(chan error, 2), quit: make(chan struct{}),
+		certificates: make(map[string]*certs.Files), failed: make(chan error, 2),
 		turn: make(chan struct{}, 1), begun: c,
 	}
+	g.life, g.end = context.WithCancel(context.Background())
 	g.config.Store(c)
 	callsTLS, err := g.secure("listen", c.TLS)
 	if err != nil {
@@ -59,7 +59,13 @@ func New(o Options) (*Gateway, error) {
 		return nil, stopped(clock, err)
 	}
 	g.history = history.Open(history.Options{Path: c.Storage.Path, Log: o.Log})
-	g.keeper = newKeeper(g.history, o.Log)
+	g.deps = dependency.Maker{
+		Clock:     clock,
+		Hold:      g.uplink.Us,
+		MayTarget: func(a netip.Addr) bool { return g.config.Load().Admin.MayTarget(a) },
+		Listeners: []func(id, key string, t recloser.Transition){g.logTransition, g.recordTransition, g.saveTransition, g.tellPeople, g.liftLimit},
+	}.Empty()
+	g.keeper = newKeeper(g.deps, g.history, o.Log)
 	g.alerts = alert.New(alert.Options{
 		Config:       c.Alerts,
 		PanelURL:     c.Admin.URL,
@@ -71,7 +77,7 @@ func New(o Options) (*Gateway, error) {
 		Log:          o.Log,
 	})
 	g.maintenance = maintenance.New(maintenance.Options{
-		Breakers: byHand{g},
+		Breakers: g.deps,
 		Windows:  g.history.Maintenance,
 		Save: func(ctx context.Context, w maintenance.Window) error {
 			return g.history.Commit(ctx, history.Act{}, history.PutMaintenance(w))
@@ -79,23 +85,12 @@ func New(o Options) (*Gateway, error) {
 		Tell: g.recordMaintenance,
 		Log:  o.Log,
 	})
-	g.deps, err = dependency.Maker{
-		Clock:     clock,
-		Hold:      g.uplink.Us,
-		MayTarget: func(a netip.Addr) bool { return g.config.Load().Admin.MayTarget(a) },
-		Listeners: []func(id, key string, t recloser.Transition){g.logTransition, g.recordTransition, g.keeper.listen, g.tellPeople, g.liftLimit},
-	}.NewList(c.Dependencies)
-	if err != nil {
+	if err := g.deps.Apply(c.Dependencies); err != nil {
 		g.close()
 		return nil, err
 	}
 	g.handlers = newHandlers(g.deps, g.process, func() config.Limits { return g.config.Load().Limits }, o.Log)
-	g.keeper.deps = g.deps
-	g.addRunTime(context.Background())
-	g.keeper.restore(context.Background(), func(string) bool { return true })
-	if err := g.handOver(context.Background()); err != nil {
-		o.Log.Error("not kept: what the file took over", "error", err)
-	}
+	g.keeper.restore(context.Background(), c, func(string) bool { return true })
 
 	g.probes = probe.New(probe.Options{Log: o.Log, Record: g.record})
 	g.series = series.New(series.Options{Dependencies: g.deps.All, Store: g.history, Log: o.Log})
@@ -163,85 +158,14 @@ func (g *Gateway) newAdmin() (http.Handler, error) {
 		Ready:        g.ready.Load,
 		Log:          g.log,
 		Hosts:        hosts(c.Admin),
-		Quit:         g.quit,
+		Quit:         g.life.Done(),
 	}), nil
-}
-
-// addRunTime adds the dependencies that were added at run time before the restart.
-// One that makes no sense any more is left out, and kept.
-func (g *Gateway) addRunTime(ctx context.Context) {
-	definitions, err := g.history.Dependencies(ctx)
-	if err != nil {
-		g.log.ErrorContext(ctx, "the dependencies that were added at run time are not known", "error", err)
-	}
-	for _, d := range definitions {
-		c, err := g.config.Load().Dependency(d.ID, d.Definition)
-		if err == nil {
-			_, err = g.deps.Put(c)
-		}
-		if err != nil && !errors.Is(err, dependency.ErrOfFile) { // see handOver
-			g.log.ErrorContext(ctx, "a dependency that was added at run time is left out", "dependency", d.ID, "error", err)
-		}
-	}
-}
-
-// handOver forgets the definitions of those dependencies that the file has now, but
-// not what their breakers know and what operators have set.
-func (g *Gateway) handOver(ctx context.Context) error {
-	definitions, err := g.history.Dependencies(ctx)
-	overrides, err2 := g.history.Overrides(ctx)
-	for _, def := range definitions {
-		d, ok := g.deps.Get(def.ID)
-		if !ok || d.RunTime {
-			continue
-		}
-		changes := []history.Change{history.DeleteDependency(d.ID), history.SaveBreaker(d.ID, d.Breaker.Save())}
-		for _, o := range overrides {
-			if o.Dependency == d.ID {
-				changes = append(changes, history.SetOverride(o))
-			}
-		}
-		g.log.InfoContext(ctx, "a dependency that was added at run time is the file's from now on", "dependency", d.ID)
-		err = errors.Join(err, g.history.Commit(ctx, history.Act{}, changes...))
-	}
-	return errors.Join(err, err2)
 }
 
 // tellPeople has messages sent. Those about a key of many would be too many.
 func (g *Gateway) tellPeople(_, key string, t recloser.Transition) {
 	if key == "" {
 		g.alerts.Listen(t)
-	}
-}
-
-// byHand is what maintenance acts on.
-type byHand struct{ *Gateway }
-
-func (b byHand) Targets() []maintenance.Target {
-	var all []maintenance.Target
-	for _, d := range b.deps.All() {
-		all = append(all, maintenance.Target{ID: d.ID, Group: d.Group, Labels: d.Labels})
-	}
-	return all
-}
-
-func (b byHand) Override(id string) *recloser.Override {
-	if d, ok := b.deps.Get(id); ok {
-		return d.Breaker.Stats().Override
-	}
-	return nil
-}
-
-func (b byHand) Isolate(id, by, why string, until time.Time) error {
-	if d, ok := b.deps.Get(id); ok {
-		return d.Breaker.Isolate(by, why, until)
-	}
-	return nil
-}
-
-func (b byHand) Release(id, by, why string) {
-	if d, ok := b.deps.Get(id); ok {
-		d.Breaker.Release(by, why)
 	}
 }
 

@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"net/http"
 	"path/filepath"
@@ -75,7 +74,7 @@ func openWhole(t *testing.T, path string, change ...func(*Options)) *whole {
 		Dependencies: list,
 		History:      h,
 		Maintenance: maintenance.New(maintenance.Options{
-			Breakers: byHand{list}, Windows: h.Maintenance,
+			Breakers: list, Windows: h.Maintenance,
 			Save: func(ctx context.Context, w maintenance.Window) error {
 				return h.Commit(ctx, history.Act{}, history.PutMaintenance(w))
 			},
@@ -143,38 +142,6 @@ func (w *whole) said() string {
 		texts = append(texts, e.Text)
 	}
 	return strings.Join(texts, "\n")
-}
-
-// byHand is what a maintenance acts on.
-type byHand struct{ list *dependency.List }
-
-func (b byHand) Targets() (all []maintenance.Target) {
-	for _, d := range b.list.All() {
-		all = append(all, maintenance.Target{ID: d.ID, Group: d.Group, Labels: d.Labels})
-	}
-	return all
-}
-
-func (b byHand) Override(id string) *recloser.Override {
-	d, ok := b.list.Get(id)
-	if !ok {
-		return nil
-	}
-	return d.Breaker.Stats().Override
-}
-
-func (b byHand) Isolate(id, by, why string, until time.Time) error {
-	d, ok := b.list.Get(id)
-	if !ok {
-		return errors.New("none")
-	}
-	return d.Breaker.Isolate(by, why, until)
-}
-
-func (b byHand) Release(id, by, why string) {
-	if d, ok := b.list.Get(id); ok {
-		d.Breaker.Release(by, why)
-	}
 }
 
 type dependencyOf = dependency.Dependency

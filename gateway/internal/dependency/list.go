@@ -18,8 +18,7 @@ type List struct {
 	maker Maker
 	now   atomic.Pointer[snapshot]
 
-	mu       sync.Mutex // one change at a time
-	watchers []func(added, removed []*Dependency)
+	mu sync.Mutex // one change at a time
 }
 
 // snapshot is the list at a moment. It is never changed.
@@ -40,10 +39,16 @@ func newSnapshot(all []*Dependency) *snapshot {
 	return s
 }
 
-// NewList makes every dependency, with m. It reports all that could not be made.
-func (m Maker) NewList(from []config.Dependency) (*List, error) {
+// Empty returns a list whose dependencies m will make.
+func (m Maker) Empty() *List {
 	l := &List{maker: m}
 	l.now.Store(newSnapshot(nil))
+	return l
+}
+
+// NewList makes every dependency, with m. It reports all that could not be made.
+func (m Maker) NewList(from []config.Dependency) (*List, error) {
+	l := m.Empty()
 	if err := l.Apply(from); err != nil {
 		return nil, err
 	}
@@ -66,15 +71,6 @@ func (l *List) Group(name string) []*Dependency {
 		return s.all
 	}
 	return s.group[name]
-}
-
-// Watch has f called after every change, with the dependencies that are there for
-// the first time and those that are gone; a new definition of one is neither. f
-// must not change the list.
-func (l *List) Watch(f func(added, removed []*Dependency)) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.watchers = append(l.watchers, f)
 }
 
 // What Put and Remove may say.
@@ -165,26 +161,14 @@ func (l *List) Remove(id string) error {
 	return nil
 }
 
-// change puts another list in force and tells the watchers.
+// change puts another list in force.
 func (l *List) change(all []*Dependency) {
 	old, next := l.now.Load(), newSnapshot(all)
 	l.now.Store(next)
-	without := func(of []*Dependency, in map[string]*Dependency) (rest []*Dependency) {
-		for _, d := range of {
-			if in[d.ID] == nil {
-				rest = append(rest, d)
-			}
-		}
-		return rest
-	}
-	added, removed := without(all, old.byID), without(old.all, next.byID)
 	for _, d := range old.all {
 		if n := next.byID[d.ID]; n == nil || n.Transport != d.Transport {
 			d.closeIdle()
 		}
-	}
-	for _, f := range l.watchers {
-		f(added, removed)
 	}
 }
 

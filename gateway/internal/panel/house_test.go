@@ -110,7 +110,7 @@ func openHouse(t *testing.T, file string, signIn bool, dependencies ...config.De
 	h.history.Record(history.Event{At: time.Now().Add(-2 * time.Hour), Kind: history.KindGateway, Text: "started, version v0.1.0"})
 	h.history.Record(history.Event{At: time.Now().Add(-2 * time.Hour), Kind: history.KindGateway, Text: "reloaded"})
 	h.plans = maintenance.New(maintenance.Options{
-		Breakers: byHand{list}, Windows: h.history.Maintenance,
+		Breakers: list, Windows: h.history.Maintenance,
 		Save: func(ctx context.Context, w maintenance.Window) error {
 			return h.history.Commit(ctx, history.Act{}, history.PutMaintenance(w))
 		},
@@ -282,34 +282,4 @@ func (h *house) token(name string, role auth.Role, group string) string {
 		h.t.Fatal(err)
 	}
 	return secret
-}
-
-// byHand is what a maintenance acts on.
-type byHand struct{ list *dependency.List }
-
-func (b byHand) Targets() (all []maintenance.Target) {
-	for _, d := range b.list.All() {
-		all = append(all, maintenance.Target{ID: d.ID, Group: d.Group, Labels: d.Labels})
-	}
-	return all
-}
-
-func (b byHand) Override(id string) *recloser.Override {
-	if d, ok := b.list.Get(id); ok {
-		return d.Breaker.Stats().Override
-	}
-	return nil
-}
-
-func (b byHand) Isolate(id, by, why string, until time.Time) error {
-	if d, ok := b.list.Get(id); ok {
-		return d.Breaker.Isolate(by, why, until)
-	}
-	return nil
-}
-
-func (b byHand) Release(id, by, why string) {
-	if d, ok := b.list.Get(id); ok {
-		d.Breaker.Release(by, why)
-	}
 }
