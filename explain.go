@@ -9,7 +9,7 @@ import (
 
 // Explain says in one line why the breaker is or is not open.
 func (b *Breaker) Explain() string {
-	s, cfg := b.Stats(), b.rules().cfg
+	s, cfg := b.Brief(), b.rules().cfg
 	if o := s.Override; o != nil && o.State == HeldClosed {
 		return fmt.Sprintf("held closed (passing by hand) by %s: %s; automatic would be %s: %s", o.By, o.Why, s.Automatic, s.explain(&cfg))
 	}

@@ -7,9 +7,42 @@ func (b *Breaker) Stats() (s Stats) {
 	now := b.now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	s = b.read(b.settle(now))
+	b.readTotals(&s)
+	return s
+}
+
+// Brief returns Stats without Refused, Transitions and Latency, which take most of
+// its time: for who asks again and again.
+func (b *Breaker) Brief() Stats {
+	now := b.now()
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	return b.read(b.settle(now))
 }
 
+// readTotals fills in what Brief leaves out.
+func (b *Breaker) readTotals(s *Stats) {
+	seen, log := b.past, b.log
+	if seen == nil {
+		seen = &past{}
+	}
+	if log == nil {
+		log = &eventLog{}
+	}
+	s.Latency = sumOf(b.histograms(seen))
+	s.Refused = make(map[Reason]uint64, refusalKinds)
+	for i, reason := range refusalReasons {
+		s.Refused[reason] = seen.refused[i].Load()
+	}
+	keys := TransitionKeys()
+	s.Transitions = make(map[TransitionKey]uint64, len(keys))
+	for _, key := range keys {
+		s.Transitions[key] = log.counts[key]
+	}
+}
+
+// read is Brief at now. The breaker's lock is held.
 func (b *Breaker) read(now int64) Stats {
 	p, seen, log := b.cur.Load(), b.past, b.log
 	if seen == nil {
@@ -24,8 +57,6 @@ func (b *Breaker) read(now int64) Stats {
 		MinCalls: b.cfg().MinCalls, SlowCall: b.cfg().SlowCall,
 		InFlight: int(b.adrift.Load()),
 		Success:  b.goods() + seen.otherGood, Failed: seen.failed, Slow: seen.slowCalls, Ignored: seen.ignored, Late: seen.late,
-		Refused: make(map[Reason]uint64, refusalKinds), Transitions: make(map[TransitionKey]uint64, len(TransitionKeys())),
-		Latency: sumOf(b.histograms(seen)),
 	}
 	if p.trouble != nil {
 		s.Overdue = int(p.overdue)
@@ -67,12 +98,6 @@ func (b *Breaker) read(now int64) Stats {
 		if b.calm(p, now) {
 			s.Step = 0
 		}
-	}
-	for i, reason := range refusalReasons {
-		s.Refused[reason] = seen.refused[i].Load()
-	}
-	for _, key := range TransitionKeys() {
-		s.Transitions[key] = log.counts[key]
 	}
 	return s
 }

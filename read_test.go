@@ -1,12 +1,31 @@
 package recloser
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/recloser-go/recloser/internal/defaults"
 )
+
+// Brief says the same as Stats, but for what it leaves out.
+func TestBriefIsStatsWithoutTotals(t *testing.T) {
+	s := newSim(t, byRate(4))
+	s.ok()
+	for range 3 { // three of four
+		s.fail()
+	}
+	_ = s.b.TryNow("ops", "why")
+	whole, brief := s.b.Stats(), s.b.Brief()
+	if whole.State != HalfOpen || whole.Transitions == nil || whole.Refused == nil || whole.Latency.Count() == 0 {
+		t.Fatalf("there is too little to compare: %+v", whole)
+	}
+	whole.Transitions, whole.Refused, whole.Latency = nil, nil, Histogram{}
+	if !reflect.DeepEqual(brief, whole) {
+		t.Errorf("brief %+v\nwhole %+v", brief, whole)
+	}
+}
 
 func TestExplain(t *testing.T) {
 	rated := byRate(20)

@@ -34,11 +34,10 @@ func (g *Gateway) look(now time.Time) {
 	seen := make([]suspect.Seen, len(all))
 	probed := make([]probe.Seen, len(all))
 	for i, d := range all {
-		d.Breaker.Check()
 		if d.Keys != nil {
 			d.Keys.Check()
 		}
-		s := d.Breaker.Stats()
+		s := d.Breaker.Brief() // has it do what is due, too
 		d.Bulkhead.Observe(s.Window.Run, s.State == recloser.Closed && s.Window.Run == 0)
 		d.Latency.Tick(now, s)
 		d.Breaker.SetSuspect(d.Latency.Limit(s.SlowCall, now).Value)

@@ -97,7 +97,7 @@ func (p *program) serve(ctx context.Context, s serveRun, flags *pflag.FlagSet) e
 	defer ended()
 	go watchdog(serving, func() {
 		for _, d := range g.Dependencies().All() {
-			d.Breaker.Stats() // a lock that nobody gives back would hold us up here, too
+			d.Breaker.Brief() // a lock that nobody gives back would hold us up here, too
 		}
 	})
 	err = g.Run(ctx)

@@ -134,7 +134,7 @@ func (a *api) perform(ctx context.Context, act act) (*dependencyOutput, error) {
 }
 
 func (a *api) sameVersion(d *dependency.Dependency, want *uint64) error {
-	if is := d.Breaker.Stats().Seq; want != nil && *want != is {
+	if is := d.Breaker.Brief().Seq; want != nil && *want != is {
 		return a.newConflict(d, fmt.Sprintf(
 			"%s has changed meanwhile: it is at version %d, not %d; look again and decide anew", d.ID, is, *want))
 	}
@@ -169,7 +169,7 @@ func (a *api) commit(ctx context.Context, entry history.Act, changes ...history.
 func (a *api) undo(ctx context.Context, entry history.Act, d *dependency.Dependency) {
 	entry.Result = "not done: it had changed meanwhile"
 	override := history.ClearOverride(d.ID)
-	if o := d.Breaker.Stats().Override; o != nil {
+	if o := d.Breaker.Brief().Override; o != nil {
 		override = history.SetOverride(history.Override{
 			Dependency: d.ID, State: o.State, By: o.By, Reason: o.Why, Since: o.Since, Until: o.Until,
 		})

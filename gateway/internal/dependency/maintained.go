@@ -23,7 +23,7 @@ func (l *List) Targets() []maintenance.Target {
 // such dependency.
 func (l *List) Override(id string) *recloser.Override {
 	if d, ok := l.Get(id); ok {
-		return d.Breaker.Stats().Override
+		return d.Breaker.Brief().Override
 	}
 	return nil
 }

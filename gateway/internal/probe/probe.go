@@ -186,7 +186,7 @@ func (p *Prober) send(now time.Time, w *watch) {
 
 // found has the watch judge what a probe found.
 func (p *Prober) found(now time.Time, w *watch, r Result) {
-	p.do(now, w, w.look(now, w.dep.Breaker.Stats())) // what calls have said meanwhile counts more
+	p.do(now, w, w.look(now, w.dep.Breaker.Brief())) // what calls have said meanwhile counts more
 	if r.Verdict == WrongPath && !w.toldPath {
 		w.toldPath = true
 		p.o.Log.Warn("probe path seems wrong: its answers are not counted; set probe.path to one that exists",

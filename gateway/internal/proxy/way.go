@@ -178,7 +178,7 @@ func (w *way) fail(rw http.ResponseWriter, r *http.Request, err error) {
 // isolatedBy returns who did, if an isolation refused a call and still holds.
 func (w *way) isolatedBy(e *recloser.OpenError) string {
 	if e.Reason == recloser.ReasonIsolated {
-		if o := w.dep.Breaker.Stats().Override; o != nil {
+		if o := w.dep.Breaker.Brief().Override; o != nil {
 			return o.By
 		}
 	}
