@@ -2,10 +2,10 @@ package guard
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 
+	"github.com/recloser-go/recloser/internal/queue"
 	"github.com/recloser-go/recloser/internal/vtime"
 )
 
@@ -18,7 +18,7 @@ type bulkhead struct {
 	limit   int       // how many slots there are
 	moves   *adaptive // nil: the limit does not
 	running int
-	waiting []chan struct{} // who waits longest gets the next slot
+	waiting queue.Queue
 }
 
 func newBulkhead(cfg Bulkhead, clock vtime.Clock) *bulkhead {
@@ -66,13 +66,12 @@ func (h *bulkhead) enter(ctx context.Context, wait time.Duration) bool {
 	if wait <= 0 {
 		return false
 	}
-	turn := make(chan struct{}, 1)
 	h.mu.Lock()
-	if len(h.waiting) >= h.queue {
+	if h.waiting.Len() >= h.queue {
 		h.mu.Unlock()
 		return false
 	}
-	h.waiting = append(h.waiting, turn)
+	turn := h.waiting.Join()
 	h.hand()
 	h.mu.Unlock()
 	if h.clock.Wait(ctx, wait, turn) {
@@ -80,12 +79,7 @@ func (h *bulkhead) enter(ctx context.Context, wait time.Duration) bool {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	i := slices.Index(h.waiting, turn)
-	if i < 0 {
-		return true // it came at the last moment
-	}
-	h.waiting = slices.Delete(h.waiting, i, i+1)
-	return false
+	return !h.waiting.Leave(turn)
 }
 
 // leave gives a slot back at now.
@@ -104,9 +98,7 @@ func (h *bulkhead) leave(s sample, now time.Duration) {
 
 // hand gives the free slots to those who wait.
 func (h *bulkhead) hand() {
-	for h.running < h.limit && len(h.waiting) > 0 {
+	for h.running < h.limit && h.waiting.Next() {
 		h.take()
-		h.waiting[0] <- struct{}{}
-		h.waiting = slices.Delete(h.waiting, 0, 1)
 	}
 }

@@ -60,8 +60,8 @@ func TestTokensAreConserved(t *testing.T) {
 			wg.Wait()
 			retries += seen.retries
 
-			if h := g.bulkhead; h.running != 0 || h.limit < cfg.Bulkhead.Min || h.limit > most || len(h.waiting) != 0 {
-				t.Errorf("seed %d: %d slots of %d are taken, %d wait", seed, h.running, h.limit, len(h.waiting))
+			if h := g.bulkhead; h.running != 0 || h.limit < cfg.Bulkhead.Min || h.limit > most || h.waiting.Len() != 0 {
+				t.Errorf("seed %d: %d slots of %d are taken, %d wait", seed, h.running, h.limit, h.waiting.Len())
 			}
 			if seen.most > most {
 				t.Errorf("seed %d: %d ran at once", seed, seen.most)

@@ -47,8 +47,8 @@ func TestEverythingAtOnce(t *testing.T) {
 	}
 	wg.Wait()
 	kept.Wait()
-	if h := g.bulkhead; h.running != 0 || len(h.waiting) != 0 || h.limit < 2 || h.limit > callers/2 {
-		t.Errorf("%d run, %d wait, the limit is %d", h.running, len(h.waiting), h.limit)
+	if h := g.bulkhead; h.running != 0 || h.waiting.Len() != 0 || h.limit < 2 || h.limit > callers/2 {
+		t.Errorf("%d run, %d wait, the limit is %d", h.running, h.waiting.Len(), h.limit)
 	}
 	if s := g.breaker.Stats(); s.InFlight != 0 || s.Success == 0 {
 		t.Errorf("%d in flight, %d good", s.InFlight, s.Success)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/internal/queue"
 	"github.com/recloser-go/recloser/internal/refusal"
 	"github.com/recloser-go/recloser/internal/vtime"
 )
@@ -34,8 +35,8 @@ type Bulkhead struct {
 	mu      sync.Mutex
 	max     int
 	running int
-	bad     bool            // calls are, one after the other
-	waiting []chan struct{} // who waits longest gets the next slot
+	bad     bool // calls are, one after the other
+	waiting queue.Queue
 	refused uint64
 	highest int            // of running since the last Observe
 	peak    [peaks + 1]int // highest while healthy, in turn for a part of memory each
@@ -89,7 +90,7 @@ func (b *Bulkhead) Enter(ctx context.Context) error {
 func (b *Bulkhead) TryEnter() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.waiting) > 0 || b.running >= b.limit() {
+	if b.waiting.Len() > 0 || b.running >= b.limit() {
 		return false
 	}
 	b.take()
@@ -105,13 +106,12 @@ func (b *Bulkhead) Leave() {
 }
 
 func (b *Bulkhead) wait(ctx context.Context) error {
-	turn := make(chan struct{}, 1)
 	b.mu.Lock()
-	if len(b.waiting) >= b.limit() {
+	if b.waiting.Len() >= b.limit() {
 		defer b.mu.Unlock()
 		return b.refuse()
 	}
-	b.waiting = append(b.waiting, turn)
+	turn := b.waiting.Join()
 	b.hand()
 	b.mu.Unlock()
 	if b.clock.Wait(ctx, longestWait, turn) {
@@ -119,15 +119,12 @@ func (b *Bulkhead) wait(ctx context.Context) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	i := slices.Index(b.waiting, turn)
 	switch {
-	case i < 0:
-		return nil // it came at the last moment
+	case !b.waiting.Leave(turn):
+		return nil
 	case ctx.Err() != nil:
-		b.waiting = slices.Delete(b.waiting, i, i+1)
 		return ctx.Err()
 	}
-	b.waiting = slices.Delete(b.waiting, i, i+1)
 	return b.refuse()
 }
 
@@ -143,10 +140,8 @@ func (b *Bulkhead) take() {
 
 // hand gives the free slots to those who wait.
 func (b *Bulkhead) hand() {
-	for b.running < b.limit() && len(b.waiting) > 0 {
+	for b.running < b.limit() && b.waiting.Next() {
 		b.take()
-		b.waiting[0] <- struct{}{}
-		b.waiting = slices.Delete(b.waiting, 0, 1)
 	}
 }
 
