@@ -94,13 +94,23 @@ func (t *Tokens) Authenticate(r *http.Request) (Caller, error) {
 		return Caller{}, errors.New("no such token")
 	case !right:
 		return Caller{}, fmt.Errorf("wrong secret for the token %q (%s)", token.Name, token.ID)
-	case !token.Expires.IsZero() && !now.Before(token.Expires):
-		return Caller{}, fmt.Errorf("the token %q (%s) has expired", token.Name, token.ID)
-	case Role(token.Role).rank() == 0:
-		return Caller{}, fmt.Errorf("the token %q (%s) has an unknown role %q", token.Name, token.ID, token.Role)
+	}
+	if err := lapsed(token, now); err != nil {
+		return Caller{}, err
 	}
 	t.use(token.ID, now)
 	return callerOf(token), nil
+}
+
+// lapsed returns why a token that there is does not hold; nil: it does.
+func lapsed(t history.Token, now time.Time) error {
+	switch {
+	case !t.Expires.IsZero() && !now.Before(t.Expires):
+		return fmt.Errorf("the token %q (%s) has expired", t.Name, t.ID)
+	case Role(t.Role).rank() == 0:
+		return fmt.Errorf("the token %q (%s) has an unknown role %q", t.Name, t.ID, t.Role)
+	}
+	return nil
 }
 
 // bearer returns what a request shows as a bearer's token.
