@@ -186,6 +186,15 @@ type actDetail struct {
 	Dependencies []string `json:"dependencies"`
 }
 
+// actedOn returns the IDs that an act's detail has; none if it is on one dependency.
+func actedOn(e history.Act) []string {
+	var detail actDetail
+	if json.Unmarshal(e.Detail, &detail) != nil {
+		return nil
+	}
+	return detail.Dependencies
+}
+
 // choose returns what a selector fits, of what is the caller's business.
 func (a *api) choose(ctx context.Context, s Selector) ([]*dependency.Dependency, error) {
 	if len(s.IDs) == 0 && s.Group == "" && len(s.Labels) == 0 && s.State == "" {

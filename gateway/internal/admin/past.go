@@ -2,8 +2,8 @@ package admin
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -63,15 +63,10 @@ type Act struct {
 }
 
 func newAct(e history.Act) Act {
-	act := Act{
+	return Act{
 		ID: e.ID, At: stamp(e.At), Name: e.Name, Target: e.Target, By: e.By, Role: e.Role, From: e.From,
-		Reason: e.Reason, Until: stampOrNull(e.Until), Result: e.Result,
+		Reason: e.Reason, Until: stampOrNull(e.Until), Result: e.Result, Of: actedOn(e),
 	}
-	var detail actDetail
-	if json.Unmarshal(e.Detail, &detail) == nil {
-		act.Of = detail.Dependencies
-	}
-	return act
 }
 
 // ActList is a page of acts.
@@ -166,14 +161,8 @@ func (a *api) audit(ctx context.Context, in *auditInput) (*auditOutput, error) {
 			Target: in.Target, By: in.By, Name: in.Name, Since: p.Since, Until: p.Until, After: p.After, Before: p.Before, Limit: p.Limit,
 		})
 	}, func(e history.Act) int64 { return e.ID }, func(e history.Act) bool {
-		var detail actDetail
-		if json.Unmarshal(e.Detail, &detail) == nil && len(detail.Dependencies) > 0 {
-			for _, id := range detail.Dependencies {
-				if !visible(id) {
-					return false
-				}
-			}
-			return true
+		if of := actedOn(e); len(of) > 0 {
+			return !slices.ContainsFunc(of, func(id string) bool { return !visible(id) })
 		}
 		return visible(e.Target)
 	})
