@@ -213,7 +213,10 @@ func (a *api) choose(ctx context.Context, s Selector) ([]*dependency.Dependency,
 	for _, d := range a.seen(ctx) {
 		if len(s.IDs) > 0 && !slices.Contains(s.IDs, d.ID) ||
 			s.Group != "" && s.Group != config.Everyone && s.Group != d.Group ||
-			!hasLabels(d, s.Labels) || s.State != "" && s.State != a.view(d).State {
+			!hasLabels(d, s.Labels) {
+			continue
+		}
+		if is, _ := a.stateOf(d, d.Breaker.Stats()); s.State != "" && s.State != is {
 			continue
 		}
 		chosen = append(chosen, d)

@@ -103,7 +103,8 @@ const (
 
 // view shows a dependency.
 func (a *api) view(d *dependency.Dependency) Dependency {
-	s, cfg := d.Breaker.Stats(), d.Breaker.Config()
+	s, cfg, explain := d.Breaker.Stats(), d.Breaker.Config(), d.Breaker.Explain()
+	state, effect := a.stateOf(d, s)
 	now := time.Now()
 	out := Dependency{
 		ID:                d.ID,
@@ -113,14 +114,14 @@ func (a *api) view(d *dependency.Dependency) Dependency {
 		Labels:            d.Labels,
 		Origin:            originOf(d),
 		DefinitionVersion: d.Version,
-		State:             s.State.String(),
-		Effect:            s.State.Effect(),
+		State:             state,
+		Effect:            effect,
 		Automatic:         s.Automatic.String(),
 		Since:             stamp(s.Since),
 		Until:             stampOrNull(s.Until),
 		Reason:            string(s.Reason),
-		Explain:           cut(d.Breaker.Explain(), maxText),
-		Why:               cut(why(d.Breaker, s), maxText),
+		Explain:           cut(explain, maxText),
+		Why:               cut(why(s, cfg, explain), maxText),
 		AtRisk:            near(s, cfg),
 		Version:           s.Seq,
 		Step:              s.Step,
@@ -144,9 +145,6 @@ func (a *api) view(d *dependency.Dependency) Dependency {
 	out.Limits.Suspect = newSuspect(d.Latency.Limit(s.SlowCall, now))
 	if s.State == recloser.Open {
 		out.NextTrial = out.Until
-	}
-	if a.inMaintenance(d, s) {
-		out.State, out.Effect = maintenanceState, maintenanceEffect
 	}
 	if s.Cause != nil {
 		out.Cause = cut(s.Cause.Error(), maxCause)

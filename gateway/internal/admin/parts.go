@@ -124,6 +124,14 @@ func (a *api) occurrenceOf(d *dependency.Dependency) *Occurrence {
 	return &Occurrence{ID: w.ID, Name: w.Name, Effect: string(w.Effect), Reason: w.Reason, By: w.By, Until: stampOrNull(until)}
 }
 
+// stateOf is what happens to the calls of a dependency, as a key and in plain words.
+func (a *api) stateOf(d *dependency.Dependency, s recloser.Stats) (state, effect string) {
+	if a.inMaintenance(d, s) {
+		return maintenanceState, maintenanceEffect
+	}
+	return s.State.String(), s.State.Effect()
+}
+
 // inMaintenance reports whether it is a maintenance that has isolated a
 // dependency, and no operator.
 func (a *api) inMaintenance(d *dependency.Dependency, s recloser.Stats) bool {

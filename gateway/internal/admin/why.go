@@ -19,16 +19,16 @@ func near(s recloser.Stats, cfg recloser.Config) bool {
 }
 
 // why is the operator's reason, or what the breaker's state rests on. What comes
-// next, and the last failure, are fields of their own.
-func why(b *recloser.Breaker, s recloser.Stats) string {
+// next, and the last failure, are fields of their own; explain has all of it.
+func why(s recloser.Stats, cfg recloser.Config, explain string) string {
 	switch s.State {
 	case recloser.Isolated, recloser.HeldClosed:
 		return s.Override.Why
 	case recloser.Open:
 		return s.Began.Why()
 	case recloser.HalfOpen:
-		return fmt.Sprintf("%d of %d trials good", s.Window.Good, b.Config().Trials)
+		return fmt.Sprintf("%d of %d trials good", s.Window.Good, cfg.Trials)
 	case recloser.Closed:
 	}
-	return strings.TrimPrefix(b.Explain(), fmt.Sprintf("%s (%s): ", s.State, s.State.Effect()))
+	return strings.TrimPrefix(explain, fmt.Sprintf("%s (%s): ", s.State, s.State.Effect()))
 }
