@@ -7,15 +7,17 @@ import (
 	"github.com/recloser-go/recloser"
 )
 
-// near reports whether a closed dependency is over 60 % of a limit.
+// Near is the share of a limit past which a closed dependency is at risk.
+const Near = 0.6
+
+// near reports whether a closed dependency is over that share of a limit.
 func near(s recloser.Stats, cfg recloser.Config) bool {
 	if s.State != recloser.Closed {
 		return false
 	}
-	const share = 0.6
 	ratio, enough := s.BadRatio()
-	return enough && cfg.FailureRate > 0 && ratio > share*cfg.FailureRate ||
-		cfg.Consecutive > 0 && float64(s.Window.Run) > share*float64(cfg.Consecutive)
+	return enough && cfg.FailureRate > 0 && ratio > Near*cfg.FailureRate ||
+		cfg.Consecutive > 0 && float64(s.Window.Run) > Near*float64(cfg.Consecutive)
 }
 
 // why is the operator's reason, or what the breaker's state rests on. What comes

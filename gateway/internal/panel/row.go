@@ -51,7 +51,7 @@ func newRow(ctx context.Context, read *admin.Reader, d admin.Dependency, now tim
 func (r row) why() string {
 	d := r.Dependency
 	switch {
-	case r.S.Key == atRisk && d.Limits.Consecutive != nil && float64(d.Window.Run) > 0.6*float64(*d.Limits.Consecutive):
+	case r.S.Key == atRisk && d.Limits.Consecutive != nil && float64(d.Window.Run) > admin.Near*float64(*d.Limits.Consecutive):
 		return fmt.Sprintf("%d bad calls in a row — opens at %d", d.Window.Run, *d.Limits.Consecutive)
 	case r.S.Key == atRisk && d.Window.BadRatio != nil:
 		return fmt.Sprintf("%s of calls bad — opens at %d %%", percent(*d.Window.BadRatio), r.Limit)
