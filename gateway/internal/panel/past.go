@@ -13,7 +13,16 @@ import (
 type past struct {
 	from   time.Time // what was before is not known: the history begins here, or more was not read
 	events []admin.Event
-	off    []interval // when no gateway ran
+	of     map[string][]admin.Event // the same, by dependency
+	off    []interval               // when no gateway ran
+}
+
+func newPast(from time.Time, events []admin.Event, off []interval) *past {
+	p := &past{from: from, events: events, of: make(map[string][]admin.Event), off: off}
+	for _, e := range events {
+		p.of[e.Dependency] = append(p.of[e.Dependency], e)
+	}
+	return p
 }
 
 type interval struct{ from, to time.Time }
@@ -23,34 +32,26 @@ const mostEvents = 20_000
 
 // readPast reads changes of state between two moments; id is "" for all dependencies.
 func readPast(ctx context.Context, read *admin.Reader, id string, from, to time.Time) (*past, error) {
-	p := &past{from: from}
 	begin, err := historyBegins(ctx, read)
 	if err != nil {
 		return nil, err
 	}
-	if begin.After(from) {
-		p.from = begin
+	page := admin.Page{Since: from, Until: to, Limit: 1000}
+	events, whole, err := readEvents(ctx, read, admin.EventsQuery{Dependency: id, Kind: "transition", Page: page})
+	if err != nil {
+		return nil, err
 	}
-	for _, kind := range []string{"transition", "gateway"} {
-		q := admin.EventsQuery{Kind: kind, Page: admin.Page{Since: from, Until: to, Limit: 1000}}
-		if kind == "transition" {
-			q.Dependency = id
-		}
-		events, whole, err := readEvents(ctx, read, q)
-		if err != nil {
-			return nil, err
-		}
-		if kind == "gateway" {
-			p.off = offTimes(events)
-			continue
-		}
-		if !whole && len(events) > 0 {
-			p.from = events[0].At
-		}
-		// Those of one key among many say nothing about the whole.
-		p.events = slices.DeleteFunc(events, func(e admin.Event) bool { return strings.HasPrefix(e.Text, e.Dependency+", key ") })
+	ofGateway, _, err := readEvents(ctx, read, admin.EventsQuery{Kind: "gateway", Page: page})
+	if err != nil {
+		return nil, err
 	}
-	return p, nil
+	known := later(from, begin)
+	if !whole && len(events) > 0 {
+		known = events[0].At
+	}
+	// Those of one key among many say nothing about the whole.
+	events = slices.DeleteFunc(events, func(e admin.Event) bool { return strings.HasPrefix(e.Text, e.Dependency+", key ") })
+	return newPast(known, events, offTimes(ofGateway)), nil
 }
 
 // readEvents returns the events oldest first, and whether those are all.
@@ -123,8 +124,8 @@ func (p *past) segments(d *admin.Dependency, from, to time.Time) []segment {
 		}
 	}
 	current, why := now, ""
-	for _, e := range p.events {
-		if e.Dependency != d.ID || e.At.Before(from) || !e.At.Before(to) {
+	for _, e := range p.of[d.ID] {
+		if e.At.Before(from) || !e.At.Before(to) {
 			continue
 		}
 		if current == "" {

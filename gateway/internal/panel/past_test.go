@@ -38,7 +38,7 @@ func TestSegments(t *testing.T) {
 		{"a history without changes", closed, 20, nil, nil, "unknown 20, closed 40"},
 		{"no gateway ran", closed, 0, nil, []interval{{noon.Add(10 * time.Minute), noon.Add(15 * time.Minute)}}, "closed 10, unknown 5, closed 45"},
 	} {
-		p := &past{from: noon.Add(time.Duration(tt.begins) * time.Minute), events: tt.events, off: tt.off}
+		p := newPast(noon.Add(time.Duration(tt.begins)*time.Minute), tt.events, tt.off)
 		var got []string
 		for _, s := range p.segments(&admin.Dependency{ID: "hotel-1", State: tt.state}, noon, noon.Add(time.Hour)) {
 			got = append(got, fmt.Sprintf("%s %.0f", s.S.Key, s.To.Sub(s.From).Minutes()))
@@ -52,12 +52,12 @@ func TestSegments(t *testing.T) {
 // Availability counts what the rules decided; what people isolated, and what nobody
 // knows, does not count.
 func TestFared(t *testing.T) {
-	p := &past{from: noon.Add(10 * time.Minute), events: []admin.Event{
+	p := newPast(noon.Add(10*time.Minute), []admin.Event{
 		change(12, closed, open, ""), change(15, open, halfOpen, ""), change(16, halfOpen, closed, ""), // 4 min
 		change(20, closed, open, ""), change(22, open, halfOpen, ""), change(23, halfOpen, open, ""), change(25, open, halfOpen, ""), change(30, halfOpen, closed, ""), // 10 min
 		change(40, closed, isolated, "ines"), change(50, isolated, closed, ""),
 		change(55, closed, open, ""), // not over
-	}}
+	}, nil)
 	f := p.fared(&admin.Dependency{ID: "hotel-1", State: open}, noon, noon.Add(time.Hour))
 	want := fared{Known: 40 * time.Minute, CutOff: 19 * time.Minute, ByHand: 10 * time.Minute, Trips: 3, Median: 7 * time.Minute, Worst: 10 * time.Minute}
 	if f != want {
