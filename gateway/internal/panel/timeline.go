@@ -65,7 +65,7 @@ func (p *Panel) timeline(ctx context.Context, v *view, r *http.Request) error {
 	all := v.read.Dependencies(ctx)
 	t.Lanes = newLaneChart(past, all, from, v.Now, !t.All)
 	t.Happened = happened(past, 100)
-	if t.Months, err = months(ctx, v.read, v.Now); err != nil {
+	if t.Months, err = months(ctx, v.read, all, v.Now); err != nil {
 		return err
 	}
 	v.Page, v.Title, v.Of = "timeline", "Timeline", t
@@ -73,14 +73,14 @@ func (p *Panel) timeline(ctx context.Context, v *view, r *http.Request) error {
 }
 
 // months returns how each dependency fared in this month and the one before.
-func months(ctx context.Context, read *admin.Reader, now time.Time) (all []monthly, err error) {
+func months(ctx context.Context, read *admin.Reader, dependencies []admin.Dependency, now time.Time) (all []monthly, err error) {
 	this := time.Date(now.UTC().Year(), now.UTC().Month(), 1, 0, 0, 0, 0, time.UTC)
 	last := this.AddDate(0, -1, 0)
 	past, err := readPast(ctx, read, "", last, now)
 	if err != nil {
 		return nil, err
 	}
-	for _, d := range read.Dependencies(ctx) {
+	for _, d := range dependencies {
 		for _, begin := range []time.Time{this, last} {
 			f := past.fared(&d, begin, earlier(begin.AddDate(0, 1, 0), now))
 			if f.Known > 0 || begin.Equal(this) {
@@ -92,7 +92,7 @@ func months(ctx context.Context, read *admin.Reader, now time.Time) (all []month
 }
 
 func (p *Panel) timelineCSV(w http.ResponseWriter, r *http.Request, read *admin.Reader) {
-	all, err := months(r.Context(), read, p.Now())
+	all, err := months(r.Context(), read, read.Dependencies(r.Context()), p.Now())
 	if err != nil {
 		p.Log.ErrorContext(r.Context(), "timeline.csv not made", "error", err)
 		http.Error(w, "the history could not be read; the gateway's log says why", http.StatusInternalServerError)
