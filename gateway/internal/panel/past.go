@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/recloser-go/recloser/gateway/internal/admin"
+	"github.com/recloser-go/recloser/gateway/internal/maintenance"
 )
 
 // past is what happened to dependencies in a time, oldest first.
@@ -96,7 +97,7 @@ func offTimes(events []admin.Event) (off []interval) {
 }
 
 func stateOfEvent(e admin.Event) state {
-	if e.To == isolated && strings.HasPrefix(e.By, "maintenance ") {
+	if e.To == isolated && maintenance.Acted(e.By) {
 		return stateOf(inMaintenance)
 	}
 	return stateOf(e.To)
