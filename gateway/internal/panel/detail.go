@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -97,7 +98,7 @@ func atOnce(b admin.Bulkhead) string {
 
 // commandLines are for a shell, whatever the ID holds.
 func commandLines(d *admin.Dependency, base string) []commandLine {
-	at := base + "/api/v1" + "/dependencies/" + strings.TrimPrefix(detailPath(d.ID), "/d/")
+	at := base + "/api/v1/dependencies/" + url.PathEscape(d.ID)
 	id := quoted(d.ID)
 	return []commandLine{
 		{"Look", "recloser status " + id},

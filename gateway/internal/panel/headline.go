@@ -9,7 +9,6 @@ import (
 type headline struct {
 	Text string // "2 of 12 dependencies are cut off"
 	Also string // what else is not as usual: "1 on trial, 1 at risk"
-	Well bool   // every dependency passes calls
 }
 
 func newHeadline(rows []row) headline {
@@ -20,7 +19,7 @@ func newHeadline(rows []row) headline {
 	byHand, planned, trial := count[isolated], count[inMaintenance], count[halfOpen]
 	cutOff := count[open] + byHand + planned
 
-	h := headline{Well: cutOff+trial == 0}
+	var h headline
 	switch {
 	case len(rows) == 0:
 		h.Text = "No dependencies are configured"
