@@ -40,7 +40,7 @@ func (p *Panel) detail(ctx context.Context, v *view, r *http.Request) error {
 		return err
 	}
 	page := detail{
-		row: newRow(ctx, v.read, d, v.Now), Rules: rulesOf(&d), Lines: commandLines(&d, v.URL),
+		row: newRow(ctx, v.read, d), Rules: rulesOf(&d), Lines: commandLines(&d, v.URL),
 		Lanes: newLaneChart(past, []admin.Dependency{d}, from, v.Now, !onlyWithNews), Happened: happened(past, 20),
 	}
 	prefix := "dependencies." + d.ID + "."

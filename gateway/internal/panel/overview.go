@@ -51,6 +51,9 @@ const mostCards = 8
 
 func (p *Panel) overview(ctx context.Context, v *view, _ *http.Request) error {
 	rows := rowsOf(ctx, v)
+	for i := range rows {
+		rows[i].Columns = columnsOf(ctx, v, rows[i].ID)
+	}
 	o := overview{Total: len(rows), Groups: groupsOf(rows), Headline: newHeadline(rows)}
 	counts := make(map[string]int)
 	var waiting time.Duration
@@ -89,7 +92,7 @@ func (p *Panel) overview(ctx context.Context, v *view, _ *http.Request) error {
 func rowsOf(ctx context.Context, v *view) []row {
 	var rows []row
 	for _, d := range v.read.Dependencies(ctx) {
-		rows = append(rows, newRow(ctx, v.read, d, v.Now))
+		rows = append(rows, newRow(ctx, v.read, d))
 	}
 	return rows
 }

@@ -24,12 +24,12 @@ type row struct {
 	Error   string // the last failure
 	By      string // who set it
 	Ends    *time.Time
-	NoEnd   bool // set by hand, without an end
-	Limit   int  // in percent; 0: no such rule
-	Columns columns
+	NoEnd   bool    // set by hand, without an end
+	Limit   int     // in percent; 0: no such rule
+	Columns columns // on the overview only
 }
 
-func newRow(ctx context.Context, read *admin.Reader, d admin.Dependency, now time.Time) row {
+func newRow(ctx context.Context, read *admin.Reader, d admin.Dependency) row {
 	r := row{
 		Dependency: d, S: stateOfDependency(&d), Called: nameOf(&d), InGroup: plain.Line(d.Group),
 		Numbers: read.Numbers(ctx, d.ID), Error: plain.Line(d.Cause),
@@ -41,9 +41,6 @@ func newRow(ctx context.Context, read *admin.Reader, d admin.Dependency, now tim
 		r.By, r.Ends, r.NoEnd = plain.Line(o.By), o.Until, o.Until == nil
 	}
 	r.Reason = plain.Line(r.why())
-	if points, err := read.Points(ctx, d.ID, now.Add(-time.Minute), now, "1s"); err == nil {
-		r.Columns = newColumns(points, now)
-	}
 	return r
 }
 
@@ -124,6 +121,14 @@ const (
 	columnStep   = 2 * time.Second
 	columnHeight = 22
 )
+
+func columnsOf(ctx context.Context, v *view, id string) columns {
+	points, err := v.read.Points(ctx, id, v.Now.Add(-time.Minute), v.Now, "1s")
+	if err != nil {
+		return columns{}
+	}
+	return newColumns(points, v.Now)
+}
 
 func newColumns(points []admin.Point, now time.Time) columns {
 	var counts [columnCount][3]uint64
