@@ -8,7 +8,7 @@ const names = { open: 'cut off: nothing to measure', isolated: 'isolated', maint
 const colours = { open: '--open', isolated: '--by-hand', maintenance: '--planned', 'half-open': '--half-open' };
 let minutes = 15;
 let charts = [];
-
+let shown; // the series, and from when to when
 
 // resolve turns a colour of the style sheet into one that a canvas takes.
 function resolve(name) {
@@ -106,12 +106,18 @@ function chart(into, data, { height, across, range, line, limit, text, marked })
 async function load() {
   const to = new Date(now());
   const from = new Date(to - minutes * 60e3);
-  let series;
   try {
-    series = await call('GET', `${pathOf(box.dataset.charts)}/series?from=${from.toISOString()}&to=${to.toISOString()}`);
+    const series = await call('GET', `${pathOf(box.dataset.charts)}/series?from=${from.toISOString()}&to=${to.toISOString()}`);
+    shown = { series, across: [from / 1000, to / 1000] };
   } catch {
     return; // the banner says it
   }
+  draw();
+}
+
+function draw() {
+  if (!shown) return;
+  const { series, across } = shown;
   const { points } = series;
   const step = series.step_ms / 1000;
   const smooth = Math.max(1, Math.round(10 / step)); // shares of single seconds only flicker
@@ -131,7 +137,6 @@ async function load() {
   box.querySelector('[data-none]').hidden = xs.length > 0;
   if (xs.length === 0) return;
   const marked = bands(points, step);
-  const across = [from / 1000, to / 1000];
   const limit = Number(box.dataset.limit);
   charts.push(chart(box.querySelector('[data-chart="share"]'), [xs, shares], {
     height: 190, range: [0, 100], line: '--open', limit, text: `opens at ${limit} %`, marked, across,
@@ -152,6 +157,6 @@ load();
 setInterval(() => {
   if (!document.hidden) load();
 }, 10e3);
-addEventListener('resize', load);
-matchMedia('(prefers-color-scheme: dark)').addEventListener('change', load);
-new MutationObserver(load).observe(document.documentElement, { attributeFilter: ['data-theme'] });
+addEventListener('resize', draw);
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', draw);
+new MutationObserver(draw).observe(document.documentElement, { attributeFilter: ['data-theme'] });
