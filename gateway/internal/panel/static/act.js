@@ -1,7 +1,7 @@
 // The dialog in which somebody acts: what, for how long, and why; the whole act stands
 // on its button, and can be undone for a while.
 
-import { call, explain, pathOf } from './api.js';
+import { call, changed, explain, pathOf, sayWhy } from './api.js';
 import { set, undo } from './override.js';
 
 const undoFor = 10; // seconds
@@ -72,7 +72,7 @@ async function submit() {
   fault.textContent = '';
   const w = wanted();
   if (w.reason === '') { // the gateway lets a release go without; people want to know
-    fault.textContent = 'Say why: everybody who looks sees it.';
+    fault.textContent = sayWhy;
     one('textarea').focus();
     return;
   }
@@ -86,7 +86,7 @@ async function submit() {
     fault.textContent = explain(problem);
     if (problem.status === 409 && problem.current) {
       fill(problem.current);
-      fault.textContent = `It has changed meanwhile and is ${was.state} (${was.effect}) now. Decide anew.`;
+      fault.textContent = changed(was);
       show();
     }
   } finally {

@@ -44,8 +44,13 @@ export const pathOf = (id) => `/api/v1/dependencies/${encodeURIComponent(id)}`;
 // query writes parameters of an act without a body.
 export const query = (fields) => `?${new URLSearchParams(fields)}`;
 
+export const sayWhy = 'Say why: everybody who looks sees it.';
+
+// changed says that an act was meant for what a dependency is not any more.
+export const changed = (d) => `It has changed meanwhile and is ${d.state} (${d.effect}) now. Decide anew.`;
+
 const words = {
-  'body.reason': 'Say why: everybody who looks sees it.',
+  'body.reason': sayWhy,
   'query.reason': 'Say why, in one line.',
   'body.until': 'The end must lie ahead.',
 };

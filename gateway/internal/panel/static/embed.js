@@ -1,7 +1,7 @@
 // One dependency with one button, in another site's frame. The token stands behind the
 // # of the frame's address; without one the gateway goes by its own cookie.
 
-import { call, explain, pathOf } from './api.js';
+import { call, changed, explain, pathOf, sayWhy } from './api.js';
 import { clock, now, span } from './clock.js';
 import { set } from './override.js';
 
@@ -71,7 +71,7 @@ function ask(open) {
 async function act() {
   const reason = form.querySelector('textarea').value.trim();
   if (reason === '') {
-    one('[data-fault]').textContent = 'Say why: everybody who looks sees it.';
+    one('[data-fault]').textContent = sayWhy;
     return;
   }
   const long = form.querySelector('[name="for"]:checked').value;
@@ -85,7 +85,7 @@ async function act() {
       show(problem.current);
       looked = problem.current;
       one('[data-submit]').textContent = name();
-      one('[data-fault]').textContent = `It has changed meanwhile and is ${was.state} (${was.effect}) now. Decide anew.`;
+      one('[data-fault]').textContent = changed(was);
       return;
     }
     one('[data-fault]').textContent = explain(problem);

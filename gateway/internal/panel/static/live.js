@@ -71,8 +71,7 @@ function judge() {
 async function reopen() {
   try {
     const answer = await fetch('/api/v1/me');
-    if (answer.status === 401) location.reload();
-    if (answer.ok) location.reload();
+    if (answer.ok || answer.status === 401) location.reload();
   } catch {
     // nobody yet
   }
@@ -101,7 +100,7 @@ function renewSoon(changed) {
 }
 
 // renew loads the page again and changes of it what differs.
-export async function renew(changed) {
+async function renew(changed) {
   let text;
   try {
     const answer = await fetch(location.href, { headers: { Accept: 'text/html' } });

@@ -1,7 +1,7 @@
 // Planning a maintenance, and ending one.
 
 import { tell } from './act.js';
-import { call, explain, query } from './api.js';
+import { call, explain, query, sayWhy } from './api.js';
 
 const path = '/api/v1/maintenance';
 const form = document.querySelector('[data-plan]');
@@ -67,7 +67,7 @@ if (dialog) {
     e.preventDefault();
     const reason = dialog.querySelector('textarea').value.trim();
     if (reason === '') {
-      fault.textContent = 'Say why: everybody who looks sees it.';
+      fault.textContent = sayWhy;
       return;
     }
     try {
