@@ -3,14 +3,14 @@
 const grouped = new Intl.NumberFormat('fr-FR'); // 12 345, with a narrow space
 const cutOff = new Set(['open', 'isolated', 'maintenance']);
 
-export function percent(share) {
+function percent(share) {
   const p = share * 100;
   if (p > 0 && p < 1) return '< 1 %';
   if (p > 99 && p < 100) return '> 99 %';
   return `${Math.round(p)} %`;
 }
 
-export function milliseconds(ms) {
+function milliseconds(ms) {
   if (ms <= 0) return '–';
   if (ms < 10) return `${ms.toFixed(1)} ms`;
   return ms < 10000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
