@@ -26,6 +26,3 @@ func (m Message) Links() []Link {
 	}
 	return []Link{see}
 }
-
-// Tidy makes foreign text fit for one line, cut at 200 characters.
-func Tidy(s string) string { return tidy(s) }

@@ -85,7 +85,7 @@ func WhyOf(t recloser.Transition) Why {
 		w.Text = t.Why()
 	}
 	if t.Cause != nil {
-		w.Cause = tidy(withoutPaths(t.Cause.Error()))
+		w.Cause = Tidy(withoutPaths(t.Cause.Error()))
 	}
 	return w
 }

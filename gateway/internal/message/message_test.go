@@ -145,8 +145,8 @@ func TestTidy(t *testing.T) {
 		strings.Repeat("ü", maxText+1):          strings.Repeat("ü", maxText-1) + "…",
 		"Привет, 日本 – *this* stays [as](it) is": "Привет, 日本 – *this* stays [as](it) is",
 	} {
-		if got := tidy(in); got != want {
-			t.Errorf("tidy(%q) = %q, want %q", in, got, want)
+		if got := Tidy(in); got != want {
+			t.Errorf("Tidy(%q) = %q, want %q", in, got, want)
 		}
 	}
 }

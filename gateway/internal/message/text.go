@@ -13,8 +13,8 @@ import (
 // short patience.
 const maxText = 200
 
-// tidy makes foreign text fit for one line, cut at maxText characters.
-func tidy(s string) string {
+// Tidy makes foreign text fit for one line, cut at 200 characters.
+func Tidy(s string) string {
 	s = plain.Line(s)
 	length, cut := 0, 0
 	for i, r := range s {

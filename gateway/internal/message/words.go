@@ -67,7 +67,7 @@ func (m Message) Title() string {
 		}
 		return who + " " + effects[m.Kind].many
 	}
-	return tidy(m.Items[0].Name) + " " + effects[m.Kind].one
+	return Tidy(m.Items[0].Name) + " " + effects[m.Kind].one
 }
 
 // effects are what a title says of one dependency, and of many.
@@ -120,7 +120,7 @@ func (i Item) Head() string {
 		head = fmt.Sprintf("%s (%s) → %s", w.From, w.From.Effect(), head)
 	}
 	if i.Dependency != i.Name {
-		head = tidy(i.Dependency) + " · " + head
+		head = Tidy(i.Dependency) + " · " + head
 	}
 	return head
 }
@@ -143,7 +143,7 @@ func (i Item) Line(k Kind, at Moments) (name, text string) {
 	case Released, Calm, Test:
 		text = i.State.Effect()
 	}
-	return tidy(i.Name), text
+	return Tidy(i.Name), text
 }
 
 // until says when an override ends.
@@ -212,7 +212,7 @@ type facts struct {
 func (f *facts) add(name, value string) { f.all = append(f.all, Fact{Name: name, Value: value}) }
 
 func (f *facts) foreign(name, value string) {
-	if value = tidy(value); value != "" {
+	if value = Tidy(value); value != "" {
 		f.all = append(f.all, Fact{name, value, true})
 	}
 }
