@@ -50,11 +50,7 @@ func (c alertmanager) Send(ctx context.Context, m message.Message) error {
 	if err != nil {
 		return &SendError{Permanent: true, Text: err.Error()}
 	}
-	a, err := c.post(ctx, "api/v2/alerts", body, jsonHeader())
-	if err != nil {
-		return err
-	}
-	return c.judge(a)
+	return c.deliver(ctx, "api/v2/alerts", body, jsonHeader())
 }
 
 // alertsOf returns the alerts for a message that is sent now.

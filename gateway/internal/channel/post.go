@@ -92,6 +92,15 @@ func (p *poster) post(ctx context.Context, path string, body []byte, header http
 	return answer{resp.StatusCode, string(text), wait}, nil
 }
 
+// deliver posts a body, and judges the answer.
+func (p *poster) deliver(ctx context.Context, path string, body []byte, header http.Header) error {
+	a, err := p.post(ctx, path, body, header)
+	if err != nil {
+		return err
+	}
+	return p.judge(a)
+}
+
 // judge is what an answer means. Accepted is all that most ever say: whether a
 // message is shown is not told.
 func (p *poster) judge(a answer) error {
@@ -112,7 +121,7 @@ func (p *poster) judge(a answer) error {
 // fix says where to mend the address.
 func (p *poster) fix() string { return fmt.Sprintf("set the url of %s in alerts.%s", p.name, p.kind) }
 
-// json are the headers of a JSON body.
+// jsonHeader is the header of a JSON body.
 func jsonHeader() http.Header { return http.Header{"Content-Type": {"application/json"}} }
 
 // mask returns the text of an error without the URL.

@@ -45,11 +45,7 @@ func (s slack) Send(ctx context.Context, m message.Message) error {
 	if err != nil {
 		return &SendError{Permanent: true, Text: err.Error()}
 	}
-	a, err := s.post(ctx, "", body, jsonHeader())
-	if err != nil {
-		return err
-	}
-	return s.judge(a)
+	return s.deliver(ctx, "", body, jsonHeader())
 }
 
 // Blocks returns the request body for a Slack webhook. Text by others in it is

@@ -56,11 +56,7 @@ func (w webhook) Send(ctx context.Context, m message.Message) error {
 	if key := w.key(); len(key) > 0 {
 		h.Set(SignatureHeader, Sign(key, time.Now(), body))
 	}
-	a, err := w.post(ctx, "", body, h)
-	if err != nil {
-		return err
-	}
-	return w.judge(a)
+	return w.deliver(ctx, "", body, h)
 }
 
 // Event returns the request body for a webhook.
