@@ -58,26 +58,26 @@ type action struct {
 	URL   string `json:"url"`
 }
 
-// looks gives each kind of news its colours and a mark, so that colour alone says
-// nothing.
-func looks(m message.Message) (style, color, mark string) {
+// looks gives each kind of news a colour, by the name of both a style and a text's
+// colour, and a mark, so that colour alone says nothing.
+func looks(m message.Message) (color, mark string) {
 	switch m.Kind {
 	case message.Started, message.Reminder, message.Flapping:
-		return "attention", "attention", "■ ✕"
+		return "attention", "■ ✕"
 	case message.Isolated:
-		return "warning", "warning", "◆ ✕"
+		return "warning", "◆ ✕"
 	case message.Held:
-		return "accent", "accent", "◇ ✓"
+		return "accent", "◇ ✓"
 	case message.Ending, message.Endless:
 		if len(m.Items) > 0 && m.Items[0].State == recloser.HeldClosed {
-			return "accent", "accent", "◇ ✓"
+			return "accent", "◇ ✓"
 		}
-		return "warning", "warning", "◆ ✕"
+		return "warning", "◆ ✕"
 	case message.Test:
-		return "accent", "accent", "○"
+		return "accent", "○"
 	case message.Ended, message.Calm, message.Released, message.Removed:
 	}
-	return "good", "good", "● ✓"
+	return "good", "● ✓"
 }
 
 // budget is how many bytes a card may have. Teams takes 28 kB, counted after it has
@@ -119,7 +119,7 @@ func Card(m message.Message) ([]byte, error) {
 const mostRows = 12
 
 func head(m message.Message) element {
-	style, color, mark := looks(m)
+	color, mark := looks(m)
 	items := []element{foreign(element{Text: m.Title(), Weight: "Bolder", Size: "Large"})}
 	if len(m.Items) == 1 {
 		sub := foreign(element{Text: m.Items[0].Head(), Subtle: true, Size: "Small"})
@@ -127,7 +127,7 @@ func head(m message.Message) element {
 		items = append(items, sub)
 	}
 	return element{
-		Type: "Container", Style: style, Bleed: true,
+		Type: "Container", Style: color, Bleed: true,
 		Items: []element{{
 			Type: "ColumnSet",
 			Columns: []element{

@@ -52,7 +52,7 @@ func (s slack) Send(ctx context.Context, m message.Message) error {
 // plain: in what Slack reads as its markup, & < > are escaped and what would be
 // emphasis or code is kept apart by spaces of no width.
 func Blocks(m message.Message) ([]byte, error) {
-	_, _, mark := looks(m)
+	_, mark := looks(m)
 	title := mark + " " + m.Title()
 	blocks := []block{{Type: "header", Text: plainWords(cut(title, slackHeader))}}
 	markup := func(text string) {
