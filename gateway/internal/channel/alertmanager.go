@@ -3,10 +3,8 @@ package channel
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"time"
 
-	"github.com/recloser-go/recloser"
 	"github.com/recloser-go/recloser/gateway/internal/message"
 )
 
@@ -70,6 +68,7 @@ func alertsOf(m message.Message, now time.Time) []alert {
 			Labels: map[string]string{"alertname": nameCutOff, "dependency": i.Dependency, "severity": "critical"},
 			Annotations: map[string]string{
 				"summary": one.Title(), "description": one.String(), "name": message.Tidy(i.Name), "incident": i.Key,
+				"effect": i.State.Effect(),
 			},
 			StartsAt: i.Since, EndsAt: now.Add(lasts),
 		}
@@ -91,18 +90,10 @@ func alertsOf(m message.Message, now time.Time) []alert {
 			continue // its incidents were resolved each by its own end
 		case message.Started, message.Reminder, message.Flapping, message.Test:
 		}
-		if i.State == recloser.HeldClosed || !a.EndsAt.After(a.StartsAt) {
-			a.EndsAt = maxTime(a.EndsAt, a.StartsAt.Add(time.Millisecond)) // it takes none that ends before it starts
+		if !a.EndsAt.After(a.StartsAt) {
+			a.EndsAt = a.StartsAt.Add(time.Millisecond) // it takes none that ends before it starts
 		}
-		a.Annotations["effect"] = fmt.Sprint(i.State.Effect())
 		all = append(all, a)
 	}
 	return all
-}
-
-func maxTime(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
