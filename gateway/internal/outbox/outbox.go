@@ -77,10 +77,9 @@ type Outbox struct {
 
 	saving sync.Mutex // one at a time writes down how deliveries are; taken before mu
 	mu     sync.Mutex
-	all    []*Delivery // oldest first
-	last   int64       // millisecond and number of the last ID
-	dirty  []*Delivery
-	gone   []string // to be forgotten
+	all    []*Delivery          // oldest first
+	last   int64                // millisecond and number of the last ID
+	dirty  map[string]*Delivery // to be written down, by ID; nil: to be forgotten
 
 	running  sync.WaitGroup
 	abandon  context.CancelFunc
@@ -91,7 +90,7 @@ type Outbox struct {
 // New returns an outbox with what was left in it before a restart. Nothing is sent
 // before Start.
 func New(o Options) *Outbox {
-	b := &Outbox{o: o, outlets: make(map[string]*outlet), abandon: func() {}, stopping: make(chan struct{})}
+	b := &Outbox{o: o, outlets: make(map[string]*outlet), dirty: make(map[string]*Delivery), abandon: func() {}, stopping: make(chan struct{})}
 	for _, c := range o.Channels {
 		b.outlets[c.Name] = &outlet{Channel: c, box: b, log: o.Log.With("channel", c.Name), wake: make(chan struct{}, 1)}
 	}
@@ -210,7 +209,7 @@ func (b *Outbox) overtake(l Letter) {
 		default:
 			b.done(d, Overtaken, "")
 		}
-		b.dirty = append(b.dirty, d)
+		b.dirty[d.ID] = d
 	}
 }
 
@@ -228,13 +227,13 @@ func (b *Outbox) add(l Letter, via []string) *Delivery {
 	d := &Delivery{ID: fmt.Sprintf("%016x", b.last), At: l.Message.At, Channel: l.Channel, Result: Waiting, Via: via}
 	d.set(l.Message)
 	b.all = append(b.all, d)
-	b.dirty = append(b.dirty, d)
+	b.dirty[d.ID] = d
 	for n := len(b.all) - kept; n > 0; n-- {
 		i := slices.IndexFunc(b.all, func(d *Delivery) bool { return d.Result != Waiting })
 		if i < 0 {
 			break
 		}
-		b.gone = append(b.gone, b.all[i].ID)
+		b.dirty[b.all[i].ID] = nil
 		b.all = slices.Delete(b.all, i, i+1)
 	}
 	return d
@@ -246,7 +245,7 @@ func (b *Outbox) done(d *Delivery, r Result, why string) {
 	if why != "" {
 		d.Why = why
 	}
-	b.dirty = append(b.dirty, d)
+	b.dirty[d.ID] = d
 }
 
 // save writes down what has changed. Without a disk the history keeps it in memory.
@@ -254,17 +253,14 @@ func (b *Outbox) save(changes ...history.Change) {
 	b.saving.Lock()
 	defer b.saving.Unlock()
 	b.mu.Lock()
-	for _, d := range b.dirty {
-		value, err := json.Marshal(d)
-		if err != nil || slices.Contains(b.gone, d.ID) {
-			continue
+	for id, d := range b.dirty {
+		if d == nil {
+			changes = append(changes, history.PutDelivery(id, nil))
+		} else if value, err := json.Marshal(d); err == nil {
+			changes = append(changes, history.PutDelivery(id, value))
 		}
-		changes = append(changes, history.PutDelivery(d.ID, value))
 	}
-	for _, id := range b.gone {
-		changes = append(changes, history.PutDelivery(id, nil))
-	}
-	b.dirty, b.gone = nil, nil
+	clear(b.dirty)
 	b.mu.Unlock()
 	if len(changes) == 0 {
 		return

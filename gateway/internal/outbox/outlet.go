@@ -111,7 +111,7 @@ func (o *outlet) settle(ctx context.Context, d *Delivery, err error) time.Durati
 	defer b.mu.Unlock()
 	d.sending = false
 	d.Tries++
-	b.dirty = append(b.dirty, d)
+	b.dirty[d.ID] = d
 	log := o.log.With("message", d.Title)
 	if err == nil {
 		o.failures, o.failing = 0, time.Time{}
