@@ -232,6 +232,28 @@ func TestMergedWhenItLags(t *testing.T) {
 	})
 }
 
+// A kill while a merged message is on its way must lose no part of it.
+func TestMergedIsKeptWhileItIsSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		box := &hook{answer: hang}
+		r := start(t, Channel{Name: "box", Channel: box})
+		r.Push([]Letter{{"box", news(message.Started, "a")}, {"box", news(message.Started, "b")}, {"box", news(message.Started, "c")}})
+		synctest.Wait()
+		r.tell("box", news(message.Started, "d")) // all is written down
+		after := New(Options{Channels: []Channel{{Name: "box", Channel: box}}, History: r.h, Log: slog.New(slog.DiscardHandler)})
+		var left []string
+		for _, d := range after.all {
+			if d.Result == Waiting {
+				for _, i := range d.Message.Items {
+					left = append(left, i.Dependency)
+				}
+			}
+		}
+		want(t, append(box.seen(), left...), "3 of 99 cut off", "a", "b", "c", "d")
+		r.end(t, time.Second)
+	})
+}
+
 func TestRetry(t *testing.T) {
 	for name, fault := range map[string]error{"500": down, "429 without a time": waits(0), "a time that has passed": waits(-time.Hour), "any error": errors.New("x")} {
 		t.Run(name, func(t *testing.T) {

@@ -90,6 +90,7 @@ func (o *outlet) take() (*Delivery, message.Message, bool) {
 			head = d
 		case d.Kind == head.Kind && d.Kind != message.Test:
 			head.set(head.Message.Merge(*d.Message))
+			b.dirty[head.ID] = head // in one transaction with the end of what it holds now
 			b.done(d, Merged, "")
 		}
 	}
