@@ -172,6 +172,8 @@ type Letter struct {
 // Push takes letters, and keeps them in the same transaction as changes. What still
 // waits for the same channel about the same dependencies is stale now.
 func (b *Outbox) Push(letters []Letter, changes ...history.Change) {
+	b.saving.Lock() // first: nobody else is to write down the letters without the changes
+	defer b.saving.Unlock()
 	b.mu.Lock()
 	var to []*outlet
 	for _, l := range letters {
@@ -182,7 +184,7 @@ func (b *Outbox) Push(letters []Letter, changes ...history.Change) {
 		}
 	}
 	b.mu.Unlock()
-	b.save(changes...)
+	b.write(changes...)
 	for _, o := range to {
 		o.poke()
 	}
@@ -248,10 +250,16 @@ func (b *Outbox) done(d *Delivery, r Result, why string) {
 	b.dirty[d.ID] = d
 }
 
-// save writes down what has changed. Without a disk the history keeps it in memory.
-func (b *Outbox) save(changes ...history.Change) {
+// save writes down what has changed.
+func (b *Outbox) save() {
 	b.saving.Lock()
 	defer b.saving.Unlock()
+	b.write()
+}
+
+// write writes down what has changed, with changes of others. Without a disk the
+// history keeps it in memory. It needs saving.
+func (b *Outbox) write(changes ...history.Change) {
 	b.mu.Lock()
 	for id, d := range b.dirty {
 		if d == nil {
