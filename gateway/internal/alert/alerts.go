@@ -46,7 +46,7 @@ type Alerts struct {
 	o         Options
 	panel     string
 	box       *outbox.Outbox
-	channels  map[string]channel.Channel
+	channels  []channel.Channel   // as in o.Config
 	incidents *incident.Incidents // of run
 
 	mu      sync.Mutex
@@ -76,13 +76,14 @@ func New(o Options) *Alerts {
 		o.Us = func() bool { return false }
 	}
 	a := &Alerts{
-		o: o, panel: strings.TrimRight(o.PanelURL, "/"), channels: make(map[string]channel.Channel),
+		o: o, panel: strings.TrimRight(o.PanelURL, "/"),
 		wake: make(chan struct{}, 1), quit: make(chan struct{}),
 	}
 	var all []outbox.Channel
 	for _, c := range o.Config.Channels {
-		a.channels[c.Name] = channel.New(c, o.Client)
-		all = append(all, outbox.Channel{Name: c.Name, Fallback: c.Fallback, Channel: a.channels[c.Name]})
+		to := channel.New(c, o.Client)
+		a.channels = append(a.channels, to)
+		all = append(all, outbox.Channel{Name: c.Name, Fallback: c.Fallback, Channel: to})
 	}
 	a.box = outbox.New(outbox.Options{Channels: all, History: o.History, Log: o.Log})
 	a.incidents = incident.New(incident.Rules{Calm: o.Config.Calm, Reminder: o.Config.Reminder}, incident.World{
@@ -105,9 +106,9 @@ func New(o Options) *Alerts {
 func (a *Alerts) Start() {
 	a.box.Start()
 	a.running.Go(a.run)
-	for name, c := range a.channels {
+	for i, c := range a.channels {
 		if r, ok := c.(channel.Refresher); ok {
-			a.running.Go(func() { a.refresh(name, r) })
+			a.running.Go(func() { a.refresh(a.o.Config.Channels[i], r) })
 		}
 	}
 }
@@ -207,8 +208,7 @@ func (a *Alerts) partFor(c config.Channel, m message.Message) (message.Message, 
 }
 
 // refresh tells a channel again and again what lasts.
-func (a *Alerts) refresh(name string, r channel.Refresher) {
-	i := slices.IndexFunc(a.o.Config.Channels, func(c config.Channel) bool { return c.Name == name })
+func (a *Alerts) refresh(c config.Channel, r channel.Refresher) {
 	ticker := time.NewTicker(r.Every())
 	defer ticker.Stop()
 	for {
@@ -223,9 +223,9 @@ func (a *Alerts) refresh(name string, r channel.Refresher) {
 		ctx, cancel := context.WithTimeout(context.Background(), r.Every()/6)
 		for _, m := range lasting {
 			m.Panel, m.At = a.panel, time.Now()
-			if part, ok := a.partFor(a.o.Config.Channels[i], m); ok {
+			if part, ok := a.partFor(c, m); ok {
 				if err := r.Refresh(ctx, part); err != nil {
-					a.o.Log.WarnContext(ctx, "alerts that last were not told again", "channel", name, "error", err)
+					a.o.Log.WarnContext(ctx, "alerts that last were not told again", "channel", c.Name, "error", err)
 				}
 			}
 		}
