@@ -194,13 +194,13 @@ func (s *Incidents) setByHand(id string, r *record, t recloser.Transition, cover
 			r.tell(kind, now, fresh.item())
 		}
 	case !byHand && o != nil:
-		s.released(r, message.WhyOf(t), t.At, now)
+		r.released(message.WhyOf(t), t.At, now)
 	}
 }
 
 // released ends an override. If nobody was told yet that it was set, nobody is
 // told that it is over.
-func (s *Incidents) released(r *record, why message.Why, at, now time.Time) {
+func (r *record) released(why message.Why, at, now time.Time) {
 	o := r.Override
 	r.Override = nil
 	untold := r.drop(isByHand)

@@ -16,6 +16,9 @@ func (s *Incidents) Look(now time.Time) []message.Message {
 	if s.began.IsZero() {
 		s.began = now
 	}
+	if len(s.records) == 0 {
+		return nil // as nearly always
+	}
 	watched := s.world.Dependencies()
 	known := make(map[string]Dependency, len(watched))
 	for _, d := range watched {
@@ -147,7 +150,7 @@ func (s *Incidents) reconcile(id string, r *record, now time.Time) {
 	why := message.Why{From: r.State, To: is.State, At: now, Reason: recloser.ReasonRestored}
 	r.State = is.State
 	if r.Override != nil && is.Override == nil {
-		s.released(r, why, now, now)
+		r.released(why, now, now)
 	}
 	if r.Incident != nil && is.State == recloser.Closed {
 		r.Incident.Closed, r.Incident.Now = now, why
@@ -198,9 +201,7 @@ func (s *Incidents) gather(k message.Kind, now time.Time) (message.Message, bool
 			continue
 		}
 		s.changed[id] = struct{}{}
-		switch i := r.Incident; {
-		case i == nil || k != message.Started && k != message.Reminder && k != message.Flapping:
-		default:
+		if i := r.Incident; i != nil && (k == message.Started || k == message.Reminder || k == message.Flapping) {
 			i.Told = true
 			item = s.item(id, i)
 			item.State = r.State
