@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -183,15 +184,12 @@ func (a *api) testAlerts(ctx context.Context, in *testInput) (*deliveriesOutput,
 		return nil, err
 	}
 	// All at once: one that hangs must not make the others wait.
-	results := make([]chan outbox.Delivery, len(names))
+	results := make([]Delivery, len(names))
+	var running sync.WaitGroup
 	for i, name := range names {
-		results[i] = make(chan outbox.Delivery, 1)
-		go func() { results[i] <- a.Alerts.Test(ctx, name, w.by) }()
+		running.Go(func() { results[i] = newDelivery(a.Alerts.Test(ctx, name, w.by)) })
 	}
-	out := &deliveriesOutput{DeliveryList{Deliveries: []Delivery{}}}
-	for _, r := range results {
-		out.Body.Deliveries = append(out.Body.Deliveries, newDelivery(<-r))
-	}
+	running.Wait()
 	a.logAct(ctx, "target", entry)
-	return out, nil
+	return &deliveriesOutput{DeliveryList{Deliveries: results}}, nil
 }
