@@ -120,7 +120,7 @@ func TestRetryAfterForWantOfATrialSlot(t *testing.T) {
 func TestRateLimitOfTheRoute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBenchOf(t, hotels(gatewaytest.No()), func(_ *config.Dependency, r *config.Route) {
-			r.RateLimit = &config.RateLimit{Per: "client", Rate: 0.5, Burst: 1}
+			r.RateLimit = &config.RateLimit{Per: "client", Rate: 0.5, Burst: 1, Max: 10}
 		})
 		b.ask()
 		if resp, err := b.client.Get("http://gateway.example/access"); err != nil || resp.StatusCode != http.StatusTooManyRequests || resp.Body.Close() != nil {
@@ -190,7 +190,7 @@ func TestGoodAnswersTeachWhatIsUsual(t *testing.T) {
 }
 
 func lastKnown(_ *config.Dependency, r *config.Route) {
-	r.LastKnown = &config.LastKnown{For: time.Minute, Key: []string{"X-Gate"}}
+	r.LastKnown = &config.LastKnown{For: time.Minute, Key: []string{"X-Gate"}, Max: 10, Memory: 1 << 20}
 }
 
 func TestLastKnownAnswer(t *testing.T) {

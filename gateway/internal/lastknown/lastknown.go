@@ -4,7 +4,6 @@
 package lastknown
 
 import (
-	"cmp"
 	"container/list"
 	"crypto/sha256"
 	"encoding/binary"
@@ -19,12 +18,8 @@ import (
 	"github.com/recloser-go/recloser/internal/vtime"
 )
 
-// Bounds unless the config says otherwise.
-const (
-	defaultMax    = 1000
-	defaultMemory = 16 << 20
-	overhead      = 512 // bytes that an answer takes besides its own
-)
+// overhead is how many bytes an answer takes besides its own.
+const overhead = 512
 
 // LargestBody is how long a body may be to be kept.
 const LargestBody = 1 << 20
@@ -68,14 +63,14 @@ func (e *entry) size() int64 {
 	return int64(n)
 }
 
-// New returns an empty store; nil if c is.
+// New returns an empty store with these settings, all of which are given; nil if c is.
 func New(c *config.LastKnown, clock vtime.Clock) *Store {
 	if c == nil || c.For <= 0 {
 		return nil
 	}
 	return &Store{
 		clock: clock, longer: c.For, names: credentials(c.Key),
-		most: cmp.Or(c.Max, defaultMax), memory: cmp.Or(c.Memory, defaultMemory),
+		most: c.Max, memory: c.Memory,
 		byKey: make(map[Key]*list.Element), order: list.New(),
 	}
 }

@@ -1,6 +1,7 @@
 package lastknown
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -31,9 +32,7 @@ func withCertificate(raw string) *http.Request {
 }
 
 func newStore(c config.LastKnown) *Store {
-	if c.For == 0 {
-		c.For = time.Hour
-	}
+	c.For, c.Max, c.Memory = cmp.Or(c.For, time.Hour), cmp.Or(c.Max, 1000), cmp.Or(c.Memory, 16<<20)
 	return New(&c, vtime.Real{})
 }
 

@@ -115,7 +115,7 @@ func TestRateLimitOfTheDependency(t *testing.T) {
 func TestRateLimitOfTheRoute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, gatewaytest.Yes(), func(_ *config.Dependency, r *config.Route) {
-			r.RateLimit = &config.RateLimit{Per: "client", Rate: 0.4, Burst: 1}
+			r.RateLimit = &config.RateLimit{Per: "client", Rate: 0.4, Burst: 1, Max: 10}
 		})
 		b.get("/hotels/hotel-1/")
 		b.get("/hotels/hotel-1/").wantRefusal(t, http.StatusTooManyRequests, "rate limit", "3", 0)

@@ -13,7 +13,9 @@ import (
 )
 
 func lastKnown(d time.Duration) option {
-	return func(_ *config.Dependency, r *config.Route) { r.LastKnown = &config.LastKnown{For: d} }
+	return func(_ *config.Dependency, r *config.Route) {
+		r.LastKnown = &config.LastKnown{For: d, Max: 10, Memory: 16 << 20}
+	}
 }
 
 // room answers with what is known of a room, and says how old it is.

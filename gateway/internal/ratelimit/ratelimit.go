@@ -4,7 +4,6 @@
 package ratelimit
 
 import (
-	"cmp"
 	"fmt"
 	"hash/maphash"
 	"math"
@@ -20,9 +19,6 @@ import (
 	"github.com/recloser-go/recloser/internal/bucket"
 	"github.com/recloser-go/recloser/internal/vtime"
 )
-
-// defaultMax is how many clients are told apart unless the config says otherwise.
-const defaultMax = 10_000
 
 // Limiter has a bucket of tokens for each client. It is safe for concurrent use.
 type Limiter struct {
@@ -40,12 +36,12 @@ type Limiter struct {
 	now, old map[uint64]*bucket.Bucket // by the hash of what tells clients apart, which may be long
 }
 
-// New returns a limiter with these settings.
+// New returns a limiter with these settings, all of which are given.
 func New(c config.RateLimit, clock vtime.Clock) *Limiter {
 	l := &Limiter{
-		rate: c.Rate, burst: cmp.Or(float64(c.Burst), max(1, math.Ceil(c.Rate))),
+		rate: c.Rate, burst: float64(c.Burst),
 		of: clientOf(c.Per), clock: clock, base: clock.Now(), seed: maphash.MakeSeed(),
-		half: max(1, cmp.Or(c.Max, defaultMax)/2),
+		half: max(1, c.Max/2),
 		now:  make(map[uint64]*bucket.Bucket),
 	}
 	name, _, _ := strings.Cut(c.Per, " ")

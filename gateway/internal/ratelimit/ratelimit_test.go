@@ -46,7 +46,7 @@ func TestWhoIsOneClient(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			l := New(config.RateLimit{Per: tt.per, Rate: 0.001, Burst: 1}, vtime.Real{})
+			l := New(config.RateLimit{Per: tt.per, Rate: 0.001, Burst: 1, Max: 10}, vtime.Real{})
 			if _, ok := l.Take(tt.a); !ok {
 				t.Fatal("the first request is refused")
 			}
@@ -59,7 +59,7 @@ func TestWhoIsOneClient(t *testing.T) {
 
 func TestRateAndBurst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := New(config.RateLimit{Per: "client", Rate: 2, Burst: 3}, vtime.Real{})
+		l := New(config.RateLimit{Per: "client", Rate: 2, Burst: 3, Max: 10}, vtime.Real{})
 		<-time.After(time.Hour) // who comes late has no more than who comes first
 		for _, want := range []struct {
 			after time.Duration
@@ -112,9 +112,9 @@ func TestRefusal(t *testing.T) {
 		cfg                    config.RateLimit
 		after, policy, limited string
 	}{
-		{config.RateLimit{Per: "client", Rate: 0.25}, "4", `"client";q=1;w=4`, `"client";r=0;t=4`},
-		{config.RateLimit{Per: "header X-Gate", Rate: 1.5, Burst: 6}, "1", `"header";q=6;w=4`, `"header";r=0;t=1`},
-		{config.RateLimit{Per: "route", Rate: 50, Burst: 10}, "1", `"route";q=10;w=1`, `"route";r=0;t=1`},
+		{config.RateLimit{Per: "client", Rate: 0.25, Burst: 1, Max: 10}, "4", `"client";q=1;w=4`, `"client";r=0;t=4`},
+		{config.RateLimit{Per: "header X-Gate", Rate: 1.5, Burst: 6, Max: 10}, "1", `"header";q=6;w=4`, `"header";r=0;t=1`},
+		{config.RateLimit{Per: "route", Rate: 50, Burst: 10, Max: 10}, "1", `"route";q=10;w=1`, `"route";r=0;t=1`},
 	}
 	for _, tt := range tests {
 		synctest.Test(t, func(t *testing.T) {
@@ -144,7 +144,7 @@ func TestRefusal(t *testing.T) {
 }
 
 func TestBodyThatIsNotReadClosesTheConnection(t *testing.T) {
-	l := New(config.RateLimit{Per: "route", Rate: 0.001}, vtime.Real{})
+	l := New(config.RateLimit{Per: "route", Rate: 0.001, Burst: 1, Max: 10}, vtime.Real{})
 	r := httptest.NewRequest(http.MethodPost, "/access", strings.NewReader("face"))
 	w := httptest.NewRecorder()
 	l.Allow(w, r)
