@@ -14,7 +14,7 @@ func TestGuestsDoNotWaitForEachOther(t *testing.T) {
 		Guests{
 			Every: 50 * time.Millisecond, Offset: 10 * time.Millisecond, Until: time.Second, Done: log.Add,
 			Call: func(n uint64) Call {
-				time.Sleep(3 * time.Second) //nolint:forbidigo // in a bubble of synctest
+				<-time.After(3 * time.Second)
 				return Call{OK: n > 0}
 			},
 		}.Come(t.Context(), start)

@@ -93,7 +93,7 @@ func TestGuestsStayAway(t *testing.T) {
 		var came atomic.Int64
 		client := &http.Client{Transport: roundTripper(func(*http.Request) *http.Response {
 			came.Add(1)
-			time.Sleep(time.Minute) //nolint:forbidigo // in a bubble of synctest
+			<-time.After(time.Minute)
 			return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Header: http.Header{town.By: {"x"}}}
 		})}
 		s.guests(client, "http://gateway", time.Millisecond, 0, 150*time.Millisecond).Come(t.Context(), s.start)
