@@ -125,7 +125,7 @@ func (e eventsRun) query(now time.Time) (url.Values, error) {
 	case e.check() != nil:
 		return nil, e.check()
 	case e.kind != "" && !slices.Contains(eventKinds, e.kind):
-		return nil, badUsage("--kind is %s or %s, not %q", strings.Join(eventKinds[:4], ", "), eventKinds[4], e.kind)
+		return nil, badUsage("--kind is %s, not %q", either(eventKinds), e.kind)
 	case e.follow && e.form == formYAML:
 		return nil, badUsage("--follow writes lines, with -o json an event each; not yaml")
 	case e.limit < 1:

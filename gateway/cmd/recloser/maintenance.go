@@ -67,16 +67,8 @@ func (p *program) listMaintenance(ctx context.Context, m maintenanceRun) error {
 	if err != nil {
 		return err
 	}
-	switch m.form {
-	case formJSON, formYAML:
-		return document(p.stdout, m.form, "maintenance", all)
-	case formName:
-		for _, w := range all {
-			fmt.Fprintln(p.stdout, plain.Line(w.Value.ID))
-		}
-		return nil
-	}
-	return maintenanceTable(all, answer.At).write(p.stdout, m.look(p.stdout))
+	id := func(w client.Maintenance) string { return w.ID }
+	return list(p.stdout, m.printing, "maintenance", all, id, func() *table { return maintenanceTable(all, answer.At) })
 }
 
 func maintenanceTable(all []client.Entry[client.Maintenance], now time.Time) *table {

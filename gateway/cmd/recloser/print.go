@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/recloser-go/recloser/gateway/internal/client"
+	"github.com/recloser-go/recloser/gateway/internal/plain"
 )
 
 // printing is how a command writes its data.
@@ -32,9 +33,8 @@ const (
 
 func (o *printing) flags(flags *pflag.FlagSet, forms ...string) {
 	o.forms = forms
-	last := len(forms) - 1
 	grouped(flags, "Output", func(flags *pflag.FlagSet) {
-		flags.StringVarP(&o.form, "output", "o", forms[0], "a `form`: "+strings.Join(forms[:last], ", ")+" or "+forms[last])
+		flags.StringVarP(&o.form, "output", "o", forms[0], "a `form`: "+either(forms))
 		flags.StringVar(&o.colour, "color", "auto", "`when` to colour: auto, always or never")
 	})
 	for _, name := range []string{"output", "color"} {
@@ -44,13 +44,18 @@ func (o *printing) flags(flags *pflag.FlagSet, forms ...string) {
 
 func (o *printing) check() error {
 	if !slices.Contains(o.forms, o.form) {
-		last := len(o.forms) - 1
-		return badUsage("--output is %s or %s, not %q", strings.Join(o.forms[:last], ", "), o.forms[last], o.form)
+		return badUsage("--output is %s, not %q", either(o.forms), o.form)
 	}
 	if !slices.Contains([]string{"auto", "always", "never"}, o.colour) {
 		return badUsage("--color is auto, always or never, not %q", o.colour)
 	}
 	return nil
+}
+
+// either names a choice of several words: "json, yaml or name".
+func either(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
 // forPeople reports whether what is written is a table, and not for a program.
@@ -64,6 +69,21 @@ func (o *printing) look(w io.Writer) view {
 		l.width, l.height = sizeOf(terminal)()
 	}
 	return l
+}
+
+// list writes what the API said in a list, which has a name there: for programs, by id
+// alone, or as a table.
+func list[T any](w io.Writer, o printing, name string, all []client.Entry[T], id func(T) string, inTable func() *table) error {
+	switch o.form {
+	case formJSON, formYAML:
+		return document(w, o.form, name, all)
+	case formName:
+		for _, e := range all {
+			fmt.Fprintln(w, plain.Line(id(e.Value)))
+		}
+		return nil
+	}
+	return inTable().write(w, o.look(w))
 }
 
 // document writes a list of what the API said, for programs.

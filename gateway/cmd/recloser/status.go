@@ -81,17 +81,8 @@ func (p *program) status(ctx context.Context, s statusRun) error {
 
 // write writes dependencies in the form that was asked for.
 func (s statusRun) write(w io.Writer, all []client.Entry[client.Dependency], now time.Time) error {
-	switch s.form {
-	case formJSON, formYAML:
-		return document(w, s.form, "dependencies", all)
-	case formName:
-		for _, d := range all {
-			fmt.Fprintln(w, plain.Line(d.Value.ID))
-		}
-		return nil
-	}
-	v := s.look(w)
-	return statusTable(all, now, s.form == formWide).write(w, v)
+	id := func(d client.Dependency) string { return d.ID }
+	return list(w, s.printing, "dependencies", all, id, func() *table { return statusTable(all, now, s.form == formWide) })
 }
 
 func statusTable(all []client.Entry[client.Dependency], now time.Time, wide bool) *table {

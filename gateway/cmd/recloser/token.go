@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -62,16 +61,12 @@ func (p *program) listTokens(ctx context.Context, t tokenRun) error {
 	if err != nil {
 		return err
 	}
-	switch t.form {
-	case formJSON, formYAML:
-		return document(p.stdout, t.form, "tokens", all)
-	case formName:
-		for _, token := range all {
-			fmt.Fprintln(p.stdout, token.Value.ID)
-		}
-		return nil
-	}
-	list := table{head: []string{"TOKEN", "NAME", "ROLE", "GROUP", "ENDS", "LAST USED"}}
+	id := func(token client.Token) string { return token.ID }
+	return list(p.stdout, t.printing, "tokens", all, id, func() *table { return tokenTable(all, now) })
+}
+
+func tokenTable(all []client.Entry[client.Token], now time.Time) *table {
+	t := &table{head: []string{"TOKEN", "NAME", "ROLE", "GROUP", "ENDS", "LAST USED"}}
 	for _, e := range all {
 		token := e.Value
 		ends, used := cell{"never", ""}, cell{"never", faint}
@@ -84,9 +79,9 @@ func (p *program) listTokens(ctx context.Context, t tokenRun) error {
 		if token.LastUsed != nil && !token.LastUsed.IsZero() {
 			used = cell{span(now.Sub(*token.LastUsed)) + " ago", ""}
 		}
-		list.add(cell{token.ID, ""}, cell{token.Name, ""}, cell{token.Role, ""}, cell{token.Group, ""}, ends, used)
+		t.add(cell{token.ID, ""}, cell{token.Name, ""}, cell{token.Role, ""}, cell{token.Group, ""}, ends, used)
 	}
-	return list.write(p.stdout, t.look(p.stdout))
+	return t
 }
 
 func (t *tokenRun) tokens(ctx context.Context) ([]client.Entry[client.Token], time.Time, error) {

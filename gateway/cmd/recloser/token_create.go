@@ -34,7 +34,7 @@ func (p *program) tokenCreateCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	grouped(flags, "What it is for", func(flags *pflag.FlagSet) {
-		flags.StringVar(&t.role, "role", string(auth.Viewer), "a `role`: viewer, operator or admin")
+		flags.StringVar(&t.role, "role", string(auth.Viewer), "a `role`: "+either(roles()))
 		flags.StringVar(&t.group, "group", "", "only for dependencies of this `group`")
 		flags.StringVar(&t.length, "for", "", "`time` it holds, such as 90d")
 		flags.StringVar(&t.until, "until", "", "`when` it ends: 18:00 or 2027-01-31T18:00")
@@ -63,7 +63,7 @@ func (p *program) createToken(ctx context.Context, t tokenRun) error {
 		return err
 	}
 	if !slices.Contains(roles(), t.role) {
-		return badUsage("--role is viewer, operator or admin, not %q", t.role)
+		return badUsage("--role is %s, not %q", either(roles()), t.role)
 	}
 	expires, err := t.expires(time.Now())
 	if err != nil {
