@@ -43,7 +43,7 @@ func (g Guests) Come(ctx context.Context, start time.Time) {
 		if due >= g.Until {
 			return
 		}
-		if !wait(ctx, time.Until(start.Add(due))) {
+		if !Wait(ctx, time.Until(start.Add(due))) {
 			return
 		}
 		under.Go(func() {

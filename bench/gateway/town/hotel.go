@@ -109,7 +109,7 @@ func (h *Hotel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if act == Slow {
 		latency = tooLate
 	}
-	if latency > 0 && !wait(r.Context(), latency) {
+	if latency > 0 && !Wait(r.Context(), latency) {
 		return
 	}
 	w.Header().Set(By, h.ID)
@@ -146,8 +146,8 @@ func (h *Hotel) act(f *fault, probe bool, n uint64, inFlight int64) Act {
 	return f.script.Call(now.Sub(f.from), n)
 }
 
-// wait returns after d, or at once with false when the caller has gone.
-func wait(ctx context.Context, d time.Duration) bool {
+// Wait returns after d, or at once with false when ctx has ended.
+func Wait(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/recloser-go/recloser/bench/gateway/town"
 )
 
 // admin talks to the gateway's admin port.
@@ -97,7 +99,7 @@ func (a *admin) metrics(ctx context.Context, names ...string) (map[string]float6
 func (a *admin) readSlowly(ctx context.Context) {
 	for ctx.Err() == nil {
 		a.readOnce(ctx)
-		pause(ctx, time.Second)
+		town.Wait(ctx, time.Second)
 	}
 }
 
@@ -112,7 +114,7 @@ func (a *admin) readOnce(ctx context.Context) {
 	}
 	defer response.Body.Close()
 	some := make([]byte, 64)
-	for pause(ctx, 500*time.Millisecond) {
+	for town.Wait(ctx, 500*time.Millisecond) {
 		if _, err := response.Body.Read(some); err != nil {
 			return
 		}

@@ -21,7 +21,7 @@ const (
 
 // act lets people act on hotels at random.
 func (s *soak) act(ctx context.Context, random *rand.Rand) {
-	for pause(ctx, actEvery) {
+	for town.Wait(ctx, actEvery) {
 		p := s.partners[random.IntN(len(s.partners))]
 		last := seconds(random, 3, 20)
 		until, path := time.Now().Add(last), "/api/v1/dependencies/"+p.ID
@@ -61,7 +61,7 @@ func (s *soak) do(ctx context.Context, method, path string, body any, expected .
 // reload changes the configuration file and has it read again: the names of
 // hotels, and one hotel that comes and goes.
 func (s *soak) reload(ctx context.Context) {
-	for n := 1; pause(ctx, reloadEvery); n++ {
+	for n := 1; town.Wait(ctx, reloadEvery); n++ {
 		var hotels []entrant.Hotel
 		for _, h := range s.behind {
 			h.Name = fmt.Sprintf("%s, edition %d", h.ID, n)
@@ -80,7 +80,7 @@ func (s *soak) reload(ctx context.Context) {
 
 // extend adds a dependency at run time, lets guests come to it and removes it.
 func (s *soak) extend(ctx context.Context, client *http.Client) {
-	for n := 1; pause(ctx, houseEvery/2); n++ {
+	for n := 1; town.Wait(ctx, houseEvery/2); n++ {
 		id := fmt.Sprintf("house-%d", n)
 		definition := map[string]any{"url": "http://" + s.house.Address(), "probe": map[string]any{"path": town.ProbePath}}
 		s.do(ctx, http.MethodPost, "/api/v1/dependencies", map[string]any{"id": id, "definition": definition, "reason": "soak", "by": "soak"}, http.StatusCreated)

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"time"
+
+	"github.com/recloser-go/recloser/bench/gateway/town"
 )
 
 const (
@@ -34,7 +36,7 @@ func (s *soak) rest(ctx context.Context, before float64) (idle, error) {
 	for {
 		now, err := s.goroutines(ctx)
 		i := idle{before, now}
-		if err != nil || i.back() || !pause(ctx, look) {
+		if err != nil || i.back() || !town.Wait(ctx, look) {
 			return i, err
 		}
 	}

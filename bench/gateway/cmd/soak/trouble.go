@@ -49,7 +49,7 @@ func (p *partner) suffer(ctx context.Context, random *rand.Rand, tell func(strin
 			well = seconds(random, 5, 60) // a short run has faults too
 		}
 		first = false
-		if !pause(ctx, well) {
+		if !town.Wait(ctx, well) {
 			return
 		}
 		kind, ill := kinds[random.IntN(len(kinds))], seconds(random, 8, 40)
@@ -57,7 +57,7 @@ func (p *partner) suffer(ctx context.Context, random *rand.Rand, tell func(strin
 		p.Fault(now, now.Add(ill), kind.script)
 		p.set(kind, now)
 		tell(fmt.Sprintf("%s: %s for %.0f s", p.ID, kind.name, ill.Seconds()))
-		over := pause(ctx, ill)
+		over := town.Wait(ctx, ill)
 		p.set(trouble{}, time.Now())
 		if !over {
 			return
@@ -107,16 +107,4 @@ func (p *partner) wrong(state string, now time.Time) string {
 // seconds is a random time.
 func seconds(random *rand.Rand, least, most int) time.Duration {
 	return time.Duration(least)*time.Second + time.Duration(random.Int64N(int64(most-least)*int64(time.Second)))
-}
-
-// pause returns after d, or with false once ctx has ended.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
