@@ -43,9 +43,7 @@ func (d *dependencyRun) common(cmd *cobra.Command, reads bool) {
 			flags.StringVarP(&d.file, "file", "f", "", "keys of a YAML or JSON `file`, - for stdin")
 		})
 	}
-	grouped(flags, "Why", func(flags *pflag.FlagSet) {
-		flags.StringVar(&d.reason, "reason", "", "`why`, shown to everybody who looks")
-	})
+	withReason(flags, &d.reason)
 	d.printing.flags(flags, formTable, formWide, formJSON, formYAML, formName)
 	d.connection.flags(flags)
 }
@@ -105,20 +103,14 @@ func (p *program) dependencyRemoveCommand() *cobra.Command {
 		Args:              oneArgument("dependency"),
 		ValidArgsFunction: d.complete(idsOnly),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			api, err := d.open()
-			if err != nil {
-				return err
-			}
-			if _, err := api.Act(cmd.Context(), http.MethodDelete, "dependencies/"+escape(args[0]), inQuery(d.reason), nil); err != nil {
+			if err := d.remove(cmd.Context(), "dependencies", args[0], d.reason); err != nil {
 				return err
 			}
 			fmt.Fprintf(p.stderr, "%s is removed.\n", plain.Line(args[0]))
 			return nil
 		},
 	}
-	grouped(cmd.Flags(), "Why", func(flags *pflag.FlagSet) {
-		flags.StringVar(&d.reason, "reason", "", "`why`, shown to everybody who looks")
-	})
+	withReason(cmd.Flags(), &d.reason)
 	d.connection.flags(cmd.Flags())
 	return cmd
 }

@@ -27,6 +27,13 @@ func grouped(flags *pflag.FlagSet, heading string, add func(*pflag.FlagSet)) {
 	flags.SortFlags = false
 }
 
+// withReason adds the flag that says why, below a heading of its own.
+func withReason(flags *pflag.FlagSet, reason *string) {
+	grouped(flags, "Why", func(flags *pflag.FlagSet) {
+		flags.StringVar(reason, "reason", "", "`why`, shown to everybody who looks")
+	})
+}
+
 func headingOf(f *pflag.Flag) string {
 	if names := f.Annotations[flagGroup]; len(names) > 0 {
 		return names[0]

@@ -28,11 +28,11 @@ func (p *program) maintenanceCommand() *cobra.Command {
 type maintenanceRun struct {
 	connection
 	printing
-	ids, groups                []string
-	labels                     map[string]string
-	from, until, length, days  string
-	zone, name, reason, window string
-	noMessages                 bool
+	ids, groups               []string
+	labels                    map[string]string
+	from, until, length, days string
+	zone, name, reason        string
+	noMessages                bool
 }
 
 func (p *program) maintenanceListCommand() *cobra.Command {

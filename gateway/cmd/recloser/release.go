@@ -28,6 +28,16 @@ func release(ctx context.Context, api *client.Client, d client.Dependency, a act
 	return api.Act(ctx, http.MethodDelete, "dependencies/"+escape(d.ID)+"/override", query, nil)
 }
 
+// remove takes away what is at a path of the API, by its id.
+func (c *connection) remove(ctx context.Context, path, id, reason string) error {
+	api, err := c.open()
+	if err != nil {
+		return err
+	}
+	_, err = api.Act(ctx, http.MethodDelete, path+"/"+escape(id), inQuery(reason), nil)
+	return err
+}
+
 // inQuery is why and who, for an act that has no body.
 func inQuery(reason string) url.Values {
 	query := url.Values{}

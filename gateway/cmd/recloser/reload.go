@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/recloser-go/recloser/gateway/internal/client"
 	"github.com/recloser-go/recloser/gateway/internal/plain"
@@ -47,9 +46,7 @@ func (p *program) reloadCommand() *cobra.Command {
 			return nil
 		},
 	}
-	grouped(cmd.Flags(), "Why", func(flags *pflag.FlagSet) {
-		flags.StringVar(&reason, "reason", "", "`why`, shown to everybody who looks")
-	})
+	withReason(cmd.Flags(), &reason)
 	c.flags(cmd.Flags())
 	return cmd
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/http"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -39,10 +38,5 @@ func (t *tokenRun) revoke(ctx context.Context, id string) error {
 	if t.config != "" {
 		return t.revokeOffline(ctx, id)
 	}
-	api, err := t.open()
-	if err != nil {
-		return err
-	}
-	_, err = api.Act(ctx, http.MethodDelete, "tokens/"+escape(id), inQuery(t.reason), nil)
-	return err
+	return t.remove(ctx, "tokens", id, t.reason)
 }

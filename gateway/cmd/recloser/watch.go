@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/recloser-go/recloser/gateway/internal/client"
-	"github.com/recloser-go/recloser/gateway/internal/plain"
 )
 
 const (
@@ -155,7 +154,7 @@ func (p *program) changes(s statusRun, v view, before, seen *snapshot) error {
 		line := []string{d.Since.UTC().Format(time.RFC3339), sign.text, d.ID, stateOf(d)}
 		for _, more := range []string{nextOf(d, seen.at.At), whyOf(d)} {
 			if more != "" {
-				line = append(line, "- "+plain.Line(more))
+				line = append(line, "- "+more)
 			}
 		}
 		if _, err := fmt.Fprintln(p.stdout, v.line(strings.Join(line, " "))); err != nil {
