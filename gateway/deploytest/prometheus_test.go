@@ -7,7 +7,6 @@ import (
 	"encoding/pem"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -175,7 +174,7 @@ func (g *gateway) reload() {
 	g.t.Helper()
 	write(g.t, g.config, read(g.t, g.config)+"# seen\n")
 	eventually.True(g.t, patience, func() bool {
-		return slices.Contains(slices.Collect(maps.Keys(g.scrape())), "recloser_config_last_reload_seconds")
+		return g.scrape()["recloser_config_last_reload_seconds"]
 	}, "the reload")
 }
 
