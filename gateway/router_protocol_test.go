@@ -144,18 +144,23 @@ func TestHeadHasNoBody(t *testing.T) {
 }
 
 // A client that waits for 100 Continue sends nothing to a dependency that does
-// not want it.
+// not want it, and is told once, however often and whenever the dependency says it.
 func TestExpectContinue(t *testing.T) {
 	hotel := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/v1/no" {
 			w.WriteHeader(http.StatusForbidden)
 			return
 		}
-		_, _ = io.Copy(w, r.Body)
+		body, _ := io.ReadAll(r.Body)
+		if r.URL.Path == "/v1/again" {
+			w.WriteHeader(http.StatusContinue)
+			w.WriteHeader(http.StatusEarlyHints)
+		}
+		_, _ = w.Write(body)
 	}))
 	defer hotel.Close()
 	g := startOn(t, hotel.URL, "")
-	for path, want := range map[string][]int{"yes": {100, 200}, "no": {403}} {
+	for path, want := range map[string][]int{"yes": {100, 200}, "again": {100, 200}, "no": {403}} {
 		conn := dial(t, g, "POST /hotels/a/"+path+" HTTP/1.1\r\nHost: gateway\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n")
 		in := bufio.NewReader(conn)
 		for _, status := range want {

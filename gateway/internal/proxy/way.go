@@ -67,14 +67,15 @@ func (w *way) serve(rw http.ResponseWriter, r *http.Request, rest string) {
 	}
 	defer w.leave()
 	r.URL = w.target(rest, forwarded.Query(r.URL))
-	if r.ProtoMajor > 1 {
+	if r.ProtoMajor > 1 || r.Header["Expect"] != nil {
 		rw = uninformed{rw}
 	}
 	w.proxy.ServeHTTP(rw, r)
 }
 
 // uninformed passes on no 1xx. The server of HTTP/2 may still be reading its headers
-// when the client has gone and we write those of the answer: it would crash.
+// when the client has gone and we write those of the answer: it would crash. That of
+// HTTP/1 says 100 by itself once a body is asked for, which is while we write.
 type uninformed struct{ http.ResponseWriter }
 
 func (u uninformed) WriteHeader(status int) {
