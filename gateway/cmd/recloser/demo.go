@@ -24,7 +24,12 @@ func demoCommand() *cobra.Command {
 		Use:   "demo",
 		Short: "Watch an outage with and without Recloser",
 		Long: `Watch an outage with and without Recloser: the same guests, twice twelve hotels,
-three of which fall ill from 10 s to 30 s. Nothing to configure, nothing stays.
+three of which fall ill from 10 s to 30 s. On a terminal it goes on with another
+outage every 45 s until Ctrl-C, which ends it with a report of the last one.
+
+Its first lines say where the gateway's panel and a page with both ways are. The
+panel opens in a browser if there is a desktop. Both are on this machine only, and
+whoever is on it needs no token. Nothing to configure, nothing stays.
 The report's fields: docs/demo.md.`,
 		Example: `  recloser demo
   recloser demo --headless --report report.json
@@ -37,7 +42,9 @@ The report's fields: docs/demo.md.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.BoolVar(&d.headless, "headless", false, "plain lines instead of a live view")
-	flags.DurationVar(&d.length, "for", demo.DefaultScript().Length, "how long guests come")
+	flags.BoolVar(&d.once, "once", false, "one outage, then the report; so by default with plain lines, --report and --check")
+	flags.DurationVar(&d.length, "for", demo.DefaultScript().Length, "how long guests come, from one outage to the next")
+	flags.BoolVar(&d.noBrowser, "no-browser", false, "open no browser; so by default with plain lines")
 	flags.StringVar(&d.report, "report", "", "write what was measured to `FILE` as JSON; - is stdout")
 	flags.BoolVar(&d.check, "check", false, "exit with 1 if something that must hold does not")
 	flags.StringVar(&d.colour, "color", "auto", "`when` to colour: auto, always or never")
@@ -66,7 +73,8 @@ func hotelCommand() *cobra.Command {
 
 // demoRun is a command line of recloser demo.
 type demoRun struct {
-	headless, check, ascii  bool
+	headless, once, noBrowser, check, ascii bool
+
 	length                  time.Duration
 	report, colour, picture string
 }
@@ -91,6 +99,10 @@ func (d demoRun) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	if isTerminal && !d.headless {
 		o.Size = sizeOf(terminal)
+		o.Again = !d.once && !d.check && d.report == "" && d.picture == ""
+		if !d.noBrowser {
+			o.Opened = func(panel, _ string) { openBrowser(panel) }
+		}
 	}
 
 	report, err := newOutput("report", d.report)

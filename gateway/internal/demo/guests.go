@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// sendGuests sends the same guests to every lane for that long, evenly spaced,
-// and returns when all have left or ctx has ended their visits.
-func sendGuests(ctx context.Context, c clock, length time.Duration, lanes []*lane) {
+// sendGuests sends the same guests to every lane for that long, evenly spaced, or
+// until ctx ends, and returns when all have left or visiting has ended their visits.
+func sendGuests(ctx, visiting context.Context, c clock, length time.Duration, lanes []*lane) {
 	var all sync.WaitGroup
 	send := func(due time.Duration, v visit, g guest) {
 		v.start = due
 		for _, l := range lanes {
-			all.Go(func() { l.receive(ctx, c, v, g) })
+			all.Go(func() { l.receive(visiting, c, v, g) })
 		}
 	}
 	all.Go(func() {

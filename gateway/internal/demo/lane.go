@@ -21,7 +21,7 @@ type turnstile interface {
 type lane struct {
 	hotels    []*process // hotel n is at n-1
 	turnstile turnstile
-	visits    visits
+	visits    *visits // of the outage that is played
 }
 
 // receive takes one guest through the turnstile. The wait counts from when the

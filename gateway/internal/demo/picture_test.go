@@ -10,7 +10,7 @@ import (
 
 func TestPicture(t *testing.T) {
 	v := duringOutage()
-	v.statusURL = "http://<&>"
+	v.panelURL = "http://<&>"
 	var b strings.Builder
 	if err := drawPicture(&b, v); err != nil {
 		t.Fatal(err)

@@ -15,15 +15,17 @@ import (
 	"github.com/recloser-go/recloser/gateway/internal/config"
 )
 
-// guardConfig returns the gateway's configuration. What it does not name is
-// the gateway's default.
-func guardConfig(hotels []*process) (*config.Config, error) {
+// guardConfig returns the gateway's configuration. What it does not name is the
+// gateway's default: whoever is on this machine needs no token to look and to act.
+func guardConfig(hotels []*process, tell string) (*config.Config, error) {
 	var b strings.Builder
-	b.WriteString(`
+	fmt.Fprintf(&b, `
 listen: "127.0.0.1:0"
 admin: { listen: "127.0.0.1:0" }
 storage: off
-alerts: { calm: 2s }
+alerts:
+  calm: 2s
+  webhook: [ { name: the demo's page, url: %q } ]
 defaults:
   breaker: { slow_call: 800ms, open_for: 2s, max_open_for: 5s }
 routes:
@@ -34,7 +36,7 @@ routes:
       accept: 'status == 200 && body.allowed == true'
       timeout: 1500ms
 dependencies:
-`)
+`, tell)
 	for _, h := range hotels {
 		fmt.Fprintf(&b, "  %s: { url: %q }\n", hotelID(h.number), h.url)
 	}
@@ -50,9 +52,10 @@ type protected struct {
 	events []recloser.Transition
 }
 
-// startProtected starts a gateway in front of the hotels.
-func startProtected(ctx context.Context, hotels []*process) (*protected, error) {
-	c, err := guardConfig(hotels)
+// startProtected starts a gateway in front of the hotels, which posts to tell what
+// people are told.
+func startProtected(ctx context.Context, hotels []*process, tell string) (*protected, error) {
+	c, err := guardConfig(hotels, tell)
 	if err != nil {
 		return nil, err
 	}
@@ -73,18 +76,24 @@ func (g *protected) note(t recloser.Transition) {
 	g.events = append(g.events, t)
 }
 
-// transitions returns what the breakers have done so far.
-func (g *protected) transitions() []recloser.Transition {
+// transitions returns what the breakers have done since then.
+func (g *protected) transitions(since time.Time) []recloser.Transition {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return slices.Clone(g.events)
+	first := len(g.events)
+	for first > 0 && !g.events[first-1].At.Before(since) {
+		first--
+	}
+	return slices.Clone(g.events[first:])
 }
 
-// messages returns what people would have been told, oldest first.
-func (g *protected) messages() []string {
+// messages returns what people have been told since then, oldest first.
+func (g *protected) messages(since time.Time) []string {
 	var all []string
 	for _, m := range g.gateway.Messages() {
-		all = append(all, m.String())
+		if !m.At.Before(since) {
+			all = append(all, m.String())
+		}
 	}
 	return all
 }

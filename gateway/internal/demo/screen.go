@@ -98,15 +98,31 @@ func frameLines(v view, d detail, width int) (head, foot []line) {
 	}
 	foot = []line{footLine(v, width)}
 	if width >= sideBySide {
-		return append(head, nil), append([]line{nil}, foot...)
+		head = append(head, nil)
+		if d.guests == 3 {
+			foot = append([]line{toldLine(v)}, foot...)
+		}
+		foot = append([]line{nil}, foot...)
 	}
 	return head, foot
+}
+
+// toldLine is what people were told last, if that was in this outage.
+func toldLine(v view) line {
+	if len(v.told) == 0 {
+		return nil
+	}
+	last := v.told[len(v.told)-1]
+	if last.At.Before(v.clock.start) {
+		return nil
+	}
+	return line{{fmt.Sprintf("people were told after %s: ", tenths(v.clock.of(last.At))), plain}, {last.Title, bold}}
 }
 
 // headLines says what is being shown, where the script is and what comes next.
 func headLines(v view, width int) []line {
 	title := line{{"recloser demo", bold}}
-	clock := words(fmt.Sprintf("%.0f s of %s", v.now.Seconds(), inSeconds(v.script.Length)))
+	clock := words(clockText(v))
 	if subtitle := (line{{"  the same guests twice, with and without Recloser", plain}}); title.width()+subtitle.width()+2+clock.width() <= width {
 		title = title.with(subtitle)
 	}
@@ -120,13 +136,25 @@ func headLines(v view, width int) []line {
 
 func footLine(v view, width int) line {
 	width -= 2 // the terminal writes ^C behind it
-	page := line{{"status  " + v.statusURL, dim}}
-	for _, text := range []string{"  Ctrl-C ends the demo", "  Ctrl-C ends it", "  Ctrl-C"} {
-		if hint := (line{{text, dim}}); page.width()+hint.width() <= width {
-			return page.right(hint, width)
+	panel := line{{"panel  " + v.panelURL, dim}}
+	both := panel.with(line{{"  both ways  " + v.pageURL, dim}})
+	for _, pages := range []line{both, panel} {
+		for _, text := range []string{"  Ctrl-C ends the demo", "  Ctrl-C ends it", "  Ctrl-C"} {
+			if hint := (line{{text, dim}}); pages.width()+hint.width() <= width {
+				return pages.right(hint, width)
+			}
 		}
 	}
-	return page
+	return panel
+}
+
+// clockText says where in the script it is.
+func clockText(v view) string {
+	text := fmt.Sprintf("%.0f s of %s", v.now.Seconds(), inSeconds(v.script.Length))
+	if v.again {
+		text = fmt.Sprintf("outage %d · %s", v.number, text)
+	}
+	return text
 }
 
 // timeline is the script as a bar: thick as far as it has come, red where the
@@ -165,9 +193,14 @@ func caption(v view) string {
 		return fmt.Sprintf("in %.0f s", max(0, until-v.now).Seconds())
 	}
 	ends := "the demo ends " + left(v.script.Length)
+	if v.again {
+		ends = "the next outage " + left(v.script.Length+v.script.FaultsFrom)
+	}
 	switch {
-	case v.outage.lasts() && v.script.Length > v.script.FaultsUntil:
-		return theFaults + " · all recover " + left(v.script.FaultsUntil)
+	case v.ending:
+		return "no more guests come: the last of them leave, and the demo ends"
+	case v.outage.lasts() && (v.again || v.script.Length > v.script.FaultsUntil):
+		return theFaults + " · all recover " + left(min(v.script.FaultsUntil, v.script.Length))
 	case v.outage.lasts():
 		return theFaults + " · " + ends
 	case v.outage.ended:

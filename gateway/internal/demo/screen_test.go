@@ -26,8 +26,9 @@ func duringOutage() view {
 	}
 	v := view{
 		now: now, script: DefaultScript(), clock: clock{time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)},
-		outage:    outage{begun: true, from: 10 * time.Second},
-		statusURL: "http://127.0.0.1:40123",
+		outage:   outage{begun: true, from: 10 * time.Second},
+		number:   1,
+		panelURL: "http://127.0.0.1:40123", pageURL: "http://127.0.0.1:40124",
 	}
 	var calm []visit
 	for at := time.Duration(0); at < now; at += time.Second / scansPerSecond {
@@ -42,6 +43,10 @@ func duringOutage() view {
 	v.without = viewOf(append(crowd, calm...), now)
 
 	start := v.clock.start
+	v.told = []notice{{
+		ID: "1", Kind: "started", Title: "hotel-3 is cut off", About: "hotel-3", At: start.Add(12700 * ms),
+		Facts: []string{"Since: 2026-05-01 12:00:11", "Reason: 6 bad calls in a row"},
+	}}
 	v.events = []recloser.Transition{
 		{
 			Name: "hotel-3", From: recloser.Closed, To: recloser.Open, At: start.Add(11200 * ms), OpenFor: 2 * time.Second,
@@ -116,7 +121,7 @@ func golden(t *testing.T, name, got string) {
 // Every size gets a screen that fits, and where there is room for it both
 // lanes' numbers are on it, whole.
 func TestDrawFits(t *testing.T) {
-	before := view{script: DefaultScript(), statusURL: "http://127.0.0.1:40123"}
+	before := view{script: DefaultScript(), panelURL: "http://127.0.0.1:40123"}
 	before.with.hotels = []row{{mark: markWell, id: "hotel-3", status: "closed: passing"}}
 	before.without.hotels = before.with.hotels
 	after := duringOutage()

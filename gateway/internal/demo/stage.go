@@ -14,30 +14,39 @@ import (
 // stage is all that takes part in a run.
 type stage struct {
 	script  Script
-	clock   clock // set when the first guest comes
-	with    lane  // through the gateway
-	without lane  // straight to the hotels
+	again   bool
+	with    lane // through the gateway
+	without lane // straight to the hotels
 	gateway *protected
+	page    *page
 
 	mu     sync.Mutex
+	number int // of the outage that is played, from 1; 0 before the first
+	clock  clock
 	outage outage
+	ending bool // no more guests come
+	past   []outcome
 }
 
-// setUp starts the hotels and the gateway. What it started is ended if it fails.
-func setUp(ctx context.Context, script Script) (s *stage, err error) {
-	s = &stage{script: script}
+// setUp starts the hotels, the gateway and the page. What it started is ended if it
+// fails.
+func setUp(ctx context.Context, o Options) (s *stage, err error) {
+	s = &stage{script: o.Script, again: o.Again}
 	defer func() {
 		if err != nil {
 			s.tearDown()
 		}
 	}()
+	if s.page, err = openPage(); err != nil {
+		return s, err
+	}
 	if s.with.hotels, err = startHotels(ctx); err != nil {
 		return s, err
 	}
 	if s.without.hotels, err = startHotels(ctx); err != nil {
 		return s, err
 	}
-	if s.gateway, err = startProtected(ctx, s.with.hotels); err != nil {
+	if s.gateway, err = startProtected(ctx, s.with.hotels, s.page.tellURL()); err != nil {
 		return s, err
 	}
 	s.with.turnstile = s.gateway.turnstile()
@@ -47,11 +56,23 @@ func setUp(ctx context.Context, script Script) (s *stage, err error) {
 
 // tearDown ends everything and returns when it is gone.
 func (s *stage) tearDown() {
+	if s.page != nil {
+		s.page.close()
+	}
 	if s.gateway != nil {
 		s.gateway.stop()
 	}
 	endHotels(s.with.hotels)
 	endHotels(s.without.hotels)
+}
+
+// begin sets the script's time to zero, for one outage more.
+func (s *stage) begin() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.number++
+	s.clock, s.outage = clock{time.Now()}, outage{}
+	s.with.visits, s.without.visits = &visits{}, &visits{}
 }
 
 // watch calls failed if a hotel ends while ctx lasts.
@@ -72,18 +93,14 @@ func (s *stage) strike(ctx context.Context) error {
 	if !s.clock.wait(ctx, s.script.FaultsFrom) {
 		return nil
 	}
-	s.mu.Lock()
-	s.outage.begun, s.outage.from = true, s.clock.now()
-	s.mu.Unlock()
+	s.note(func() { s.outage.begun, s.outage.from = true, s.clock.now() })
 	if err := s.each(func(p *process, f Fault) error { return p.fall(f, NoFault) }); err != nil {
 		return err
 	}
 	if !s.clock.wait(ctx, s.script.FaultsUntil) {
 		return nil
 	}
-	s.mu.Lock()
-	s.outage.ended, s.outage.until = true, s.clock.now()
-	s.mu.Unlock()
+	s.note(func() { s.outage.ended, s.outage.until = true, s.clock.now() })
 	return s.heal()
 }
 
@@ -103,26 +120,28 @@ func (s *stage) each(do func(p *process, f Fault) error) error {
 	return errors.Join(faults...)
 }
 
-// outageNow returns what has become of the outage so far.
-func (s *stage) outageNow() outage {
+// note changes what views show.
+func (s *stage) note(change func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.outage
+	change()
 }
 
 // view returns what there is to see now.
 func (s *stage) view() view {
-	now := s.clock.now()
+	s.mu.Lock()
 	v := view{
-		now: now, script: s.script, clock: s.clock, outage: s.outageNow(),
-		with: viewOf(s.with.visits.list(), now), without: viewOf(s.without.visits.list(), now),
-		statusURL: s.gateway.panel(), events: s.gateway.transitions(),
+		number: s.number, again: s.again, script: s.script, clock: s.clock, now: s.clock.now(), outage: s.outage, ending: s.ending, past: slices.Clone(s.past),
+		panelURL: s.gateway.panel(), pageURL: s.page.url(), events: s.gateway.transitions(s.clock.start), told: s.page.told.list(),
 	}
+	with, without := s.with.visits, s.without.visits
+	s.mu.Unlock()
+	v.with, v.without = viewOf(with.list(), v.now), viewOf(without.list(), v.now)
 	v.with.hotels = rowsOf(func(n int) row {
 		b := s.gateway.breakers[n-1].Stats()
 		return guardedRow(b, lastTrip(v.events, b.Name), time.Now())
 	})
-	v.without.hotels = rowsOf(func(n int) row { return directRow(v.without.crowd, n, v.outage, now) })
+	v.without.hotels = rowsOf(func(n int) row { return directRow(v.without.crowd, n, v.outage, v.now) })
 	return v
 }
 

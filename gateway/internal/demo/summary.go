@@ -12,6 +12,7 @@ const summaryWidth = 78
 // summary tells how a run went: what people were told, then what the guests
 // met, and last, where nothing pushes it off the screen, the verdict.
 type summary struct {
+	number   int // of the outage, if there were several
 	report   Report
 	script   Script
 	outage   outage
@@ -21,7 +22,15 @@ type summary struct {
 }
 
 func (s summary) lines() []line {
-	return slices.Concat(s.cards(), s.table(), s.notes(), s.mustHold(), s.bottomLine())
+	return slices.Concat(s.which(), s.cards(), s.table(), s.notes(), s.mustHold(), s.bottomLine())
+}
+
+// which says which of several outages this is about.
+func (s summary) which() []line {
+	if s.number == 0 {
+		return nil
+	}
+	return s.heading(fmt.Sprintf("Outage %d, the last that was played to its end", s.number))
 }
 
 func (s summary) heading(text string) []line {

@@ -10,14 +10,42 @@ import (
 
 // view is all that is shown at one moment.
 type view struct {
-	now       time.Duration
-	script    Script
-	outage    outage
-	with      laneView
-	without   laneView
-	statusURL string // URL
-	clock     clock
-	events    []recloser.Transition // of the breakers, so far
+	number   int  // of the outage, from 1
+	again    bool // others follow
+	now      time.Duration
+	script   Script
+	outage   outage
+	ending   bool // no more guests come
+	with     laneView
+	without  laneView
+	panelURL string
+	pageURL  string
+	clock    clock
+	events   []recloser.Transition // of the breakers, so far
+	told     []notice              // to people since the start, oldest first
+	past     []outcome             // of the outages before
+}
+
+// outcome is what came of one outage.
+type outcome struct {
+	Number        int
+	With, Without crowdMet
+}
+
+// crowdMet is what the guests of one lane met.
+type crowdMet struct {
+	OverLong int           // guests who waited over longWait
+	Longest  time.Duration // wait of a scan
+}
+
+// LongestWait writes it for people.
+func (c crowdMet) LongestWait() string { return tenths(c.Longest) }
+
+func outcomeOf(number int, r Report) outcome {
+	of := func(l Lane) crowdMet {
+		return crowdMet{l.waitedOver1s(), time.Duration(l.maxWaitMS()) * time.Millisecond}
+	}
+	return outcome{number, of(r.Lanes.Protected), of(r.Lanes.Unprotected)}
 }
 
 // laneView is one lane at one moment.
@@ -35,8 +63,12 @@ type laneView struct {
 	hotels   []row
 }
 
+// trouble is the state of a hotel without a breaker that is not well.
+const trouble = "trouble"
+
 // row says how one hotel is doing, in two pieces that fit one or two lines.
 type row struct {
+	state  string // as the panel's marks are called, or trouble
 	mark   rune
 	look   look
 	id     string
@@ -93,7 +125,7 @@ func crowdAt(book []visit, times []time.Duration) []int {
 
 // directRow says how a hotel is doing without Recloser: what its guests see.
 func directRow(book []visit, number int, o outage, now time.Duration) row {
-	r := row{mark: markWell, look: good, id: hotelID(number), status: "answering"}
+	r := row{state: recloser.Closed.String(), mark: markWell, look: good, id: hotelID(number), status: "answering"}
 	people, lost := 0, 0
 	var longest time.Duration
 	for _, v := range book {
@@ -108,13 +140,13 @@ func directRow(book []visit, number int, o outage, now time.Duration) row {
 	}
 	switch {
 	case longest > longWait:
-		r.mark, r.look = markTrouble, bad
+		r.state, r.mark, r.look = trouble, markTrouble, bad
 		r.status = fmt.Sprintf("%d waiting, the longest %s", people, tenths(longest))
 		if o.lasts() {
 			r.detail = "and every new guest joins them"
 		}
 	case lost > 0:
-		r.mark, r.look = markTrouble, bad
+		r.state, r.mark, r.look = trouble, markTrouble, bad
 		r.status = fmt.Sprintf("%d failed in the last second", lost)
 		r.detail = "its health check still says 200"
 	}
@@ -124,7 +156,7 @@ func directRow(book []visit, number int, o outage, now time.Duration) row {
 // guardedRow says how a hotel is doing behind the gateway: what its breaker
 // does. Trip is what opened it last.
 func guardedRow(s recloser.Stats, trip recloser.Transition, now time.Time) row {
-	r := row{mark: markWell, look: good, id: s.Name, status: fmt.Sprintf("%s: %s", s.State, s.State.Effect())}
+	r := row{state: s.State.String(), mark: markWell, look: good, id: s.Name, status: fmt.Sprintf("%s: %s", s.State, s.State.Effect())}
 	switch s.State {
 	case recloser.Open:
 		r.mark, r.look = markCutOff, bad
@@ -135,7 +167,7 @@ func guardedRow(s recloser.Stats, trip recloser.Transition, now time.Time) row {
 		r.status += " by one guest"
 		r.detail = why(trip)
 	case recloser.Isolated, recloser.HeldClosed:
-		r.mark, r.look, r.detail = markTrouble, trying, "set by hand, through the API"
+		r.mark, r.look, r.detail = markTrouble, trying, "set by hand"
 	case recloser.Closed:
 		if s.RampLimit > 0 {
 			r.detail = "slow start after the outage"

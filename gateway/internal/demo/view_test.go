@@ -67,37 +67,37 @@ func TestGuardedRow(t *testing.T) {
 			"well",
 			recloser.Stats{Name: "hotel-3"},
 			recloser.Transition{},
-			row{markWell, good, "hotel-3", "closed: passing", ""},
+			row{"closed", markWell, good, "hotel-3", "closed: passing", ""},
 		},
 		{
 			"cut off",
 			recloser.Stats{Name: "hotel-3", State: recloser.Open, Until: now.Add(1240 * ms)},
 			slowRun,
-			row{markCutOff, bad, "hotel-3", "open: cut off, next trial in 1.2 s", "6 calls in a row too slow"},
+			row{"open", markCutOff, bad, "hotel-3", "open: cut off, next trial in 1.2 s", "6 calls in a row too slow"},
 		},
 		{
 			"cut off, the trial is due",
 			recloser.Stats{Name: "hotel-5", State: recloser.Open, Until: now.Add(-ms)},
 			failing,
-			row{markCutOff, bad, "hotel-5", "open: cut off, next trial in 0.0 s", "11 of 20 calls failed"},
+			row{"open", markCutOff, bad, "hotel-5", "open: cut off, next trial in 0.0 s", "11 of 20 calls failed"},
 		},
 		{
 			"on trial",
 			recloser.Stats{Name: "hotel-3", State: recloser.HalfOpen},
 			slowRun,
-			row{markTrial, trying, "hotel-3", "half-open: on trial by one guest", "6 calls in a row too slow"},
+			row{"half-open", markTrial, trying, "hotel-3", "half-open: on trial by one guest", "6 calls in a row too slow"},
 		},
 		{
 			"just back",
 			recloser.Stats{Name: "hotel-3", RampLimit: 3},
 			slowRun,
-			row{markWell, good, "hotel-3", "closed: passing", "slow start after the outage"},
+			row{"closed", markWell, good, "hotel-3", "closed: passing", "slow start after the outage"},
 		},
 		{
 			"by hand",
 			recloser.Stats{Name: "hotel-3", State: recloser.Isolated},
 			slowRun,
-			row{markTrouble, trying, "hotel-3", "isolated: cut off by hand", "set by hand, through the API"},
+			row{"isolated", markTrouble, trying, "hotel-3", "isolated: cut off by hand", "set by hand"},
 		},
 	}
 	for _, tt := range tests {
@@ -126,11 +126,11 @@ func TestDirectRow(t *testing.T) {
 		outage outage
 		want   row
 	}{
-		{"well", nil, lasts, row{markWell, good, "hotel-3", "answering", ""}},
-		{"hung", hung, lasts, row{markTrouble, bad, "hotel-3", "2 waiting, the longest 3.0 s", "and every new guest joins them"}},
-		{"catching up", hung, outage{begun: true, ended: true}, row{markTrouble, bad, "hotel-3", "2 waiting, the longest 3.0 s", ""}},
+		{"well", nil, lasts, row{"closed", markWell, good, "hotel-3", "answering", ""}},
+		{"hung", hung, lasts, row{trouble, markTrouble, bad, "hotel-3", "2 waiting, the longest 3.0 s", "and every new guest joins them"}},
+		{"catching up", hung, outage{begun: true, ended: true}, row{trouble, markTrouble, bad, "hotel-3", "2 waiting, the longest 3.0 s", ""}},
 		{"erring", erring, lasts, row{
-			markTrouble, bad, "hotel-3", "1 failed in the last second", "its health check still says 200",
+			trouble, markTrouble, bad, "hotel-3", "1 failed in the last second", "its health check still says 200",
 		}},
 	}
 	for _, tt := range tests {
@@ -141,9 +141,9 @@ func TestDirectRow(t *testing.T) {
 }
 
 func TestOthersRow(t *testing.T) {
-	well := row{mark: markWell, look: good, id: "hotel-1", status: "closed: passing", detail: "slow start"}
+	well := row{state: "closed", mark: markWell, look: good, id: "hotel-1", status: "closed: passing", detail: "slow start"}
 	ill := row{mark: markCutOff, look: bad, id: "hotel-2", status: "open: cut off"}
-	if got, want := othersRow([]row{well, well}), (row{markWell, good, "2 others", "closed: passing", ""}); got != want {
+	if got, want := othersRow([]row{well, well}), (row{"closed", markWell, good, "2 others", "closed: passing", ""}); got != want {
 		t.Errorf("all well: got %+v, want %+v", got, want)
 	}
 	if got := othersRow([]row{well, ill}); got != ill {
