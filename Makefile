@@ -21,7 +21,7 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: build ## hotels that hang while people wait: with Recloser and without, side by side
+demo: build ## hotels that hang while people wait, with Recloser and without: on the panel, a page and the terminal
 	@$(BIN)/recloser demo
 
 .PHONY: build

@@ -33,7 +33,7 @@ var layers = [][]string{
 
 	// What only tests and measurements are made of: nothing above may import it.
 	{"internal/eventually", "internal/model"},
-	{"gateway/gatewaytest"},
+	{"gateway/gatewaytest", "gateway/internal/browsertest"},
 	{"gateway/deploytest"},
 	{"internal/layers", "internal/cases", "prooftest", "bench", "bench/gateway/town", "bench/gateway/entrant"},
 	{"bench/cmd/ratios", "bench/gateway/cmd/*"},

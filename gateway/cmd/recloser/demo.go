@@ -99,7 +99,7 @@ func (d demoRun) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	if isTerminal && !d.headless {
 		o.Size = sizeOf(terminal)
-		o.Again = !d.once && !d.check && d.report == "" && d.picture == ""
+		o.Again = d.again()
 		if !d.noBrowser {
 			o.Opened = func(panel, _ string) { openBrowser(panel) }
 		}
@@ -118,6 +118,9 @@ func (d demoRun) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	result, err := demo.Run(ctx, o)
 	switch {
+	case errors.Is(err, context.Canceled) && o.Again:
+		fmt.Fprintln(stderr, "Its first outage was not over yet, so there is no report. None of its processes is left.")
+		return nil
 	case errors.Is(err, context.Canceled):
 		fmt.Fprintln(stderr, "The demo was stopped before its end. None of its processes is left.")
 		return exit{code: exitFailed}
@@ -135,6 +138,10 @@ func (d demoRun) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	return nil
 }
+
+// again reports whether a run on a terminal goes on after an outage: what wants a
+// result wants it now.
+func (d demoRun) again() bool { return !d.once && !d.check && d.report == "" && d.picture == "" }
 
 // output is what goes to a file in the end, as a whole or not at all: whoever
 // finds the file finds a run that was played to its end.

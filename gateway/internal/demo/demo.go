@@ -96,8 +96,8 @@ func (o Options) length() string {
 // welcome says where people look.
 func (o Options) welcome(s *stage) error {
 	err := o.write([]line{
-		{{"Its panel:            ", plain}, {s.gateway.panel(), bold}},
-		{{"With it and without:  ", plain}, {s.page.url(), bold}},
+		{{"Its panel:  ", plain}, {s.gateway.panel(), bold}},
+		{{"Both ways:  ", plain}, {s.page.url(), bold}},
 		nil,
 	})
 	if err == nil && o.Opened != nil {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -142,6 +143,60 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	if left := hotelsOf(t, os.Getpid()); len(left) > 0 {
 		t.Errorf("%d hotels are left: %v", len(left), left)
 	}
+}
+
+// A run that goes on with one outage after another tells of the last whole one.
+func TestRunAgain(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var out lockedBuffer
+	type ended struct {
+		result Result
+		err    error
+	}
+	done := make(chan ended, 1)
+	go func() {
+		result, err := Run(ctx, Options{Again: true, Out: &out, Script: Script{FaultsFrom: 300 * ms, FaultsUntil: 900 * ms, Length: 1200 * ms}})
+		done <- ended{result, err}
+	}()
+	eventually.True(t, patience, func() bool { return strings.Contains(out.String(), "outage 3") }, "a third outage")
+	stop()
+	got := <-done
+	if got.err != nil {
+		t.Fatal(got.err)
+	}
+	text := out.String()
+	if !strings.Contains(text, "Outage 2, the last that was played to its end") {
+		t.Errorf("which outage the report is about is not said:\n%s", text)
+	}
+	if n := strings.Count(text, "hotel-3 hangs"); n < 2 {
+		t.Errorf("hotel-3 hung %d times in two outages", n)
+	}
+	// Each outage has a book of its own: 11 guests of a hotel in 1.2 s, not twice as many.
+	if h := got.result.Report.Lanes.Unprotected.Hotels["hotel-1"]; h.OK+h.Failed < 6 || h.OK+h.Failed > 13 {
+		t.Errorf("hotel-1 had %d guests, want those of one outage", h.OK+h.Failed)
+	}
+	if left := hotelsOf(t, os.Getpid()); len(left) > 0 {
+		t.Errorf("%d hotels are left: %v", len(left), left)
+	}
+}
+
+// lockedBuffer is written by one goroutine and read by another.
+type lockedBuffer struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
 }
 
 func TestRunFailsIfAHotelDies(t *testing.T) {

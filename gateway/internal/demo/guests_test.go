@@ -1,6 +1,8 @@
 package demo
 
 import (
+	"context"
+	"net/url"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -40,4 +42,44 @@ func TestHotelOfUnknown(t *testing.T) {
 			t.Errorf("%d of 160 guests belong to hotel %d, want 10", n, hotel+1)
 		}
 	}
+}
+
+// patientLane is one whose guests wait until their visit is ended.
+type patientLane struct{}
+
+func (patientLane) scan(ctx context.Context, _ int, _ url.Values) (result, bool) {
+	<-ctx.Done()
+	return failed, false
+}
+
+func (p patientLane) ask(ctx context.Context, query url.Values) (result, bool) {
+	return p.scan(ctx, 0, query)
+}
+
+// Who stops the demo stops guests from coming; those who wait have time to leave.
+func TestNoMoreGuestsCome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		coming, stop := context.WithCancel(t.Context())
+		visiting, end := context.WithCancel(t.Context())
+		defer end()
+		l := &lane{turnstile: patientLane{}, visits: &visits{}}
+		left := make(chan struct{})
+		go func() {
+			defer close(left)
+			sendGuests(coming, visiting, clock{time.Now()}, time.Hour, []*lane{l})
+		}()
+		<-time.After(time.Second)
+		stop()
+		synctest.Wait()
+		came := len(l.visits.list())
+		<-time.After(time.Minute)
+		if n := len(l.visits.list()); n != came || came < scansPerSecond {
+			t.Errorf("%d guests had come, and %d a minute later", came, n)
+		}
+		if v := viewOf(l.visits.list(), time.Minute); v.waiting != came {
+			t.Errorf("%d of %d guests still wait", v.waiting, came)
+		}
+		end()
+		<-left
+	})
 }

@@ -20,7 +20,8 @@ func (s *stage) playAll(ctx context.Context, cancel context.CancelCauseFunc, o O
 		case err != nil || !o.Again:
 			return next, err
 		}
-		next.number, last = s.number, next
+		last = next
+		last.number = s.number
 		s.note(func() { s.past = append(s.past, outcomeOf(s.number, next.report)) })
 		s.begin()
 		o.Picture = nil // one is enough

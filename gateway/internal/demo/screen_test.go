@@ -198,3 +198,37 @@ func TestCaption(t *testing.T) {
 		}
 	}
 }
+
+// One outage after another: which it is, when the next comes, and that it is the end.
+func TestAgainIsSaid(t *testing.T) {
+	v := duringOutage()
+	v.again, v.number = true, 7
+	if got := clockText(v); got != "outage 7 · 17 s of 45 s" {
+		t.Errorf("clock %q", got)
+	}
+	short := v
+	short.script.Length = 20 * time.Second
+	if got, want := caption(short), "· all recover in 3 s"; !strings.HasSuffix(got, want) {
+		t.Errorf("an outage that the end of its script ends: %q, want %q", got, want)
+	}
+	v.now, v.outage.ended = 40*time.Second, true
+	if got, want := caption(v), "all hotels are well again · the next outage in 15 s"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	v.ending = true
+	if got, want := caption(v), "no more guests come: the last of them leave"; !strings.HasPrefix(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// What people were told in an outage before is not told of this one.
+func TestToldLine(t *testing.T) {
+	v := duringOutage()
+	if got, want := raw(toldLine(v)), "people were told after 12.7 s: hotel-3 is cut off"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	v.clock.start = v.clock.start.Add(time.Minute)
+	if got := raw(toldLine(v)); got != "" {
+		t.Errorf("in the next outage: %q", got)
+	}
+}

@@ -125,15 +125,22 @@ func headline(v view) string {
 	text := phase(v)
 	switch {
 	case v.outage.lasts():
-		return text + fmt.Sprintf(" With Recloser %s, the longest for %s. Without it %s, the longest for %s.",
-			people(v.with.waiting, "waits", "wait"), tenths(v.with.longest), people(v.without.waiting, "waits", "wait"), tenths(v.without.longest))
+		return text + " With Recloser " + crowdNow(v.with) + ". Without it " + crowdNow(v.without) + "."
 	case v.outage.ended:
 		return text + fmt.Sprintf(" With Recloser %s over 1 s, without it %s.",
 			people(v.with.overLong, "has waited", "have waited"), people(v.without.overLong, "has", "have"))
 	case v.ending:
 		return text
 	}
-	return text + fmt.Sprintf(" In %.0f s %d of them fall ill.", max(0, v.script.FaultsFrom-v.now).Seconds(), len(illHotels()))
+	return text + fmt.Sprintf(" %d of them fall ill in %.0f s.", len(illHotels()), max(0, v.script.FaultsFrom-v.now).Seconds())
+}
+
+func crowdNow(l laneView) string {
+	text := people(l.waiting, "waits", "wait")
+	if l.waiting > 0 {
+		text += ", the longest for " + tenths(l.longest)
+	}
+	return text
 }
 
 // people writes how many do something.
@@ -150,7 +157,7 @@ func people(n int, one, many string) string {
 func wayOf(v view, l laneView, key, name string) way {
 	w := way{
 		Key: key, Name: name, State: "closed", Word: "nobody waits long", Waiting: l.waiting, Longest: tenths(l.longest),
-		Crowd: min(l.waiting, mostFigures), Chart: chartOf(v, l.crowd, chartScale(v)), OverLong: l.overLong,
+		Crowd: min(l.waiting, mostFigures), Chart: chartOf(v, l.crowd, max(chartScale(v), leastTop)), OverLong: l.overLong,
 		Scans: [3]pair{{"let in", count(l.letIn)}, {"refused", count(l.refused)}, {"failed", count(l.failed)}},
 		Asks:  [3]pair{{"yes", count(l.yes)}, {"no", count(l.no)}, {"unknown", count(l.unknown)}},
 	}
@@ -177,7 +184,8 @@ type chart struct {
 const (
 	chartWidth  = 600
 	chartHeight = 110
-	chartStep   = 5 // pixels
+	chartStep   = 5  // pixels
+	leastTop    = 50 // people: a few that wait for milliseconds are no crowd
 )
 
 func chartOf(v view, crowd []visit, top int) chart {
@@ -201,6 +209,6 @@ func chartOf(v view, crowd []visit, top int) chart {
 		fmt.Fprintf(&path, "V%.1fh%d", chartHeight*(1-float64(n)/float64(top)), chartStep)
 	}
 	c.Area = path.String() + fmt.Sprintf("V%dz", chartHeight)
-	c.Label = fmt.Sprintf("People waiting since the start of this outage’s script: %d at most", most)
+	c.Label = fmt.Sprintf("People waiting over the time of this outage: %d at most", most)
 	return c
 }
