@@ -41,7 +41,7 @@ func TestOpenBrowser(t *testing.T) {
 	opened := filepath.Join(folder, "opened")
 	script := "#!/bin/sh\necho \"$1\" > '" + opened + "'\nexit 3\n"
 	for _, name := range []string{"xdg-open", "open"} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(script), 0o700); err != nil { //nolint:gosec // it is to be run
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(script), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -146,7 +146,7 @@ func (b *Browser) Shot(name string, whole bool) {
 	if whole {
 		take = chromedp.FullScreenshot(100)
 	}
-	if err := os.WriteFile(filepath.Join(folder, name+".png"), Run(b, take), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, name+".png"), Run(b, take), 0o600); err != nil { //nolint:gosec // whoever runs the tests names the folder
 		b.t.Fatal(err)
 	}
 }

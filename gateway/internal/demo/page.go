@@ -149,7 +149,7 @@ func serveStatic(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
-	_, _ = w.Write(body)
+	_, _ = w.Write(body) //nolint:gosec // a file of this program
 }
 
 func (p *page) render(name string, v view) ([]byte, error) {

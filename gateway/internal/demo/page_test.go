@@ -24,7 +24,7 @@ func openedPage(t *testing.T, view func() view) *page {
 
 func getFrom(t *testing.T, address string) (*http.Response, string) {
 	t.Helper()
-	resp, err := http.Get(address) //nolint:noctx,gosec // of a server of this test
+	resp, err := http.Get(address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestPageStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.serve(duringOutage)
-	resp, err := http.Get(p.url() + "/stream") //nolint:noctx // of a server of this test
+	resp, err := http.Get(p.url() + "/stream")
 	if err != nil {
 		t.Fatal(err)
 	}
