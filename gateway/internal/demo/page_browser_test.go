@@ -28,7 +28,7 @@ func moments() map[string]view {
 	byHand := after
 	byHand.with.hotels = append([]row{{state: "isolated", mark: markTrouble, look: trying, id: "hotel-1", status: "isolated: cut off by hand", detail: "set by hand"}}, after.with.hotels...)
 	byHand.told = append(byHand.told, notice{ID: "2", Kind: "isolated", Title: strings.Repeat("unbroken", 25), About: "hotel-1", Facts: []string{"<script>alert(1)</script>", strings.Repeat("x", 200)}})
-	return map[string]view{"before": before, "during": duringOutage(), "after": after, "by hand": byHand}
+	return map[string]view{"before": before, "during": duringOutage(), "after": after, "by-hand": byHand}
 }
 
 // Everybody can use the page at every moment of the script, in both themes, on a
@@ -87,7 +87,7 @@ func TestOutageInBrowser(t *testing.T) {
 	b.Until(`((of) => of('without') >= 30 && of('with') < of('without') / 3)(` + waiting + `)`)
 	b.Until(`document.querySelector('.paper.open') !== null`)
 	b.Shot("demo-run-during", true)
-	b.Until(`document.querySelector('main').dataset.phase === 'All hotels are well again.'`)
+	b.Until(`document.title === 'All hotels are well again. – Recloser demo'`)
 	b.Until(`document.querySelector('.paper.closed') !== null`)
 	b.Until(`document.querySelector('#past-name') !== null`)
 	b.Shot("demo-run-again", true)

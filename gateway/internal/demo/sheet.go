@@ -16,7 +16,7 @@ type sheet struct {
 	Headline string
 	Clock    string
 	Caption  string
-	Script   chart
+	Script   axis
 	Ways     []way
 	Happened []happening // newest first
 	Told     []paper     // newest first
@@ -64,30 +64,27 @@ const (
 func sheetOf(v view) sheet {
 	s := sheet{
 		Panel: v.panelURL, Phase: phase(v), Headline: headline(v), Clock: clockText(v), Caption: caption(v),
-		Script: chartOf(v, nil, 0), Ways: []way{wayOf(v, v.with, "with", "With Recloser"), wayOf(v, v.without, "without", "Without")},
+		Script: axisOf(v), Ways: []way{wayOf(v, v.with, "with", "With Recloser"), wayOf(v, v.without, "without", "Without")},
+		Past: newest(v.past, mostPast),
 	}
-	for _, t := range slices.Backward(v.events) {
-		if len(s.Happened) == mostHappened {
-			break
-		}
+	for _, t := range newest(v.events, mostHappened) {
 		s.Happened = append(s.Happened, happening{tenths(v.clock.of(t.At)), t.To.String(), t.Name, strings.TrimPrefix(eventText(t), t.Name+" ")})
 	}
-	for _, n := range slices.Backward(v.told) {
-		if len(s.Told) == mostPapers {
-			break
-		}
+	for _, n := range newest(v.told, mostPapers) {
 		p := paper{State: markOf(n), Title: n.Title, Clock: n.At.Local().Format("15:04:05"), Facts: n.Facts, URL: v.panelURL + "/"}
 		if n.About != "" {
 			p.URL += "d/" + n.About
 		}
 		s.Told = append(s.Told, p)
 	}
-	for _, o := range slices.Backward(v.past) {
-		if len(s.Past) < mostPast {
-			s.Past = append(s.Past, o)
-		}
-	}
 	return s
+}
+
+// newest returns at most n of a list, the last of it first.
+func newest[T any](list []T, n int) []T {
+	last := slices.Clone(list[max(0, len(list)-n):])
+	slices.Reverse(last)
+	return last
 }
 
 // markOf is the mark of a message.
@@ -170,15 +167,19 @@ func wayOf(v view, l laneView, key, name string) way {
 	return w
 }
 
-// chart is how many waited over the script's time, as a drawing of chartWidth times
-// chartHeight.
-type chart struct {
-	Top         int    // people at the upper edge
-	Area        string // a path
-	Label       string // for who does not see it
-	Now         int    // x
-	From, Width int    // x of the outage, and how wide it is
+// axis is the script's time, as a drawing chartWidth wide.
+type axis struct {
+	Now         int // x
+	From, Width int // x of the outage, and how wide it is
 	Ends        string
+}
+
+// chart is how many waited over that time, as a drawing chartHeight high.
+type chart struct {
+	axis
+	Top   int    // people at the upper edge
+	Area  string // a path
+	Label string // for who does not see it
 }
 
 const (
@@ -188,15 +189,16 @@ const (
 	leastTop    = 50 // people: a few that wait for milliseconds are no crowd
 )
 
-func chartOf(v view, crowd []visit, top int) chart {
+func axisOf(v view) axis {
 	x := func(at time.Duration) int {
 		return int(min(max(0, at), v.script.Length) * chartWidth / v.script.Length)
 	}
-	c := chart{Top: top, Now: x(v.now), From: x(v.script.FaultsFrom), Ends: inSeconds(v.script.Length)}
-	c.Width = x(v.script.FaultsUntil) - c.From
-	if top == 0 {
-		return c
-	}
+	from := x(v.script.FaultsFrom)
+	return axis{Now: x(v.now), From: from, Width: x(v.script.FaultsUntil) - from, Ends: inSeconds(v.script.Length)}
+}
+
+func chartOf(v view, crowd []visit, top int) chart {
+	c := chart{axis: axisOf(v), Top: top}
 	var times []time.Duration
 	for at := 0; at <= c.Now; at += chartStep {
 		times = append(times, v.script.Length*time.Duration(at)/chartWidth)

@@ -56,7 +56,7 @@ func TestChartOf(t *testing.T) {
 	}
 	got := chartOf(view{now: 1500 * ms, script: script}, crowd, 10)
 	want := chart{
-		Top: 10, Now: 15, From: 100, Width: 200, Ends: "60 s",
+		axis: axis{Now: 15, From: 100, Width: 200, Ends: "60 s"}, Top: 10,
 		Area:  "M0 110V110.0h5V99.0h5V88.0h5V99.0h5V110z",
 		Label: "People waiting over the time of this outage: 2 at most",
 	}

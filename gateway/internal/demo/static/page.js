@@ -44,5 +44,6 @@ function judge() {
 function say(next) {
   if (next === phase) return;
   phase = next;
+  document.title = document.title.replace(/^[^–]*/, `${next} `);
   document.querySelector('[data-say]').textContent = next;
 }
