@@ -25,12 +25,10 @@ func demoCommand() *cobra.Command {
 		Short: "Watch an outage with and without Recloser",
 		Long: `Watch an outage with and without Recloser: the same guests, twice twelve hotels,
 three of which fall ill from 10 s to 30 s. On a terminal it goes on with another
-outage every 45 s until Ctrl-C, which ends it with a report of the last one.
-
-Its first lines say where the gateway's panel and a page with both ways are. The
-panel opens in a browser if there is a desktop. Both are on this machine only, and
-whoever is on it needs no token. Nothing to configure, nothing stays.
-The report's fields: docs/demo.md.`,
+outage every 45 s until Ctrl-C, and ends with a report of the last one.
+It says where the gateway's panel is, which opens on a desktop, and a page with
+both ways: for this machine only, without a token. Nothing to configure, nothing
+stays. More: docs/demo.md.`,
 		Example: `  recloser demo
   recloser demo --headless --report report.json
   recloser demo --headless --check --report - | jq .lanes.protected.asks`,
@@ -41,10 +39,10 @@ The report's fields: docs/demo.md.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.BoolVar(&d.headless, "headless", false, "plain lines instead of a live view")
-	flags.BoolVar(&d.once, "once", false, "one outage, then the report; so by default with plain lines, --report and --check")
-	flags.DurationVar(&d.length, "for", demo.DefaultScript().Length, "how long guests come, from one outage to the next")
-	flags.BoolVar(&d.noBrowser, "no-browser", false, "open no browser; so by default with plain lines")
+	flags.BoolVar(&d.headless, "headless", false, "plain lines; so off a terminal")
+	flags.BoolVar(&d.once, "once", false, "one outage; so with --headless, --report and --check")
+	flags.DurationVar(&d.length, "for", demo.DefaultScript().Length, "how long guests come for an outage")
+	flags.BoolVar(&d.noBrowser, "no-browser", false, "open no browser; so with --headless")
 	flags.StringVar(&d.report, "report", "", "write what was measured to `FILE` as JSON; - is stdout")
 	flags.BoolVar(&d.check, "check", false, "exit with 1 if something that must hold does not")
 	flags.StringVar(&d.colour, "color", "auto", "`when` to colour: auto, always or never")
