@@ -56,11 +56,11 @@ func setUp(ctx context.Context, o Options) (s *stage, err error) {
 
 // tearDown ends everything and returns when it is gone.
 func (s *stage) tearDown() {
-	if s.page != nil {
-		s.page.close()
-	}
 	if s.gateway != nil {
 		s.gateway.stop()
+	}
+	if s.page != nil { // after the gateway, whose last messages it takes
+		s.page.close()
 	}
 	endHotels(s.with.hotels)
 	endHotels(s.without.hotels)
