@@ -48,6 +48,7 @@ type past struct {
 	longest      int64         // the longest good call of the last closed period
 	leases       int           // how often in a row a trial ran out its lease
 	slowestTrial int64         // of the last half-open
+	lastTrial    result        // zero: none has ended
 	lastGood     int64         // end of a good call, in an earlier period
 	suspect      int64         // the limit that was set; 0: none
 	hearing      *hearing      // nil unless the breaker is open by suspicion

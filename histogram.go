@@ -1,7 +1,6 @@
 package recloser
 
 import (
-	"iter"
 	"math/bits"
 	"sync/atomic"
 	"time"
@@ -28,18 +27,22 @@ func (h *histogram) total() (n uint64) {
 	return n
 }
 
-// sumOf merges histograms into one for people.
-func sumOf(hs iter.Seq[*histogram]) Histogram {
+// newHistogram returns one for people, of nothing yet.
+func newHistogram() Histogram {
 	out := Histogram{Bounds: make([]time.Duration, histBuckets-1), Counts: make([]uint64, histBuckets)}
 	for i := range out.Bounds {
 		out.Bounds[i] = time.Duration(1) << (histShift + i)
 	}
-	for i := range histBuckets {
-		for h := range hs {
-			out.Counts[i] += h[i].Load()
-		}
-		middle := time.Duration(3) << (histShift + i - 2) // of an octave: 3/4 of its upper bound
-		out.Sum += middle * time.Duration(out.Counts[i])
-	}
 	return out
+}
+
+// add merges in what was counted.
+func (h *Histogram) add(counted *histogram) {
+	for i := range counted {
+		if n := counted[i].Load(); n > 0 {
+			middle := time.Duration(3) << (histShift + i - 2) // of an octave: 3/4 of its upper bound
+			h.Counts[i] += n
+			h.Sum += middle * time.Duration(n)
+		}
+	}
 }

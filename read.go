@@ -8,7 +8,8 @@ func (b *Breaker) Stats() (s Stats) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s = b.read(b.settle(now))
-	b.readTotals(&s)
+	s.beginTotals()
+	b.addTotals(&s)
 	return s
 }
 
@@ -21,24 +22,42 @@ func (b *Breaker) Brief() Stats {
 	return b.read(b.settle(now))
 }
 
-// readTotals fills in what Brief leaves out.
-func (b *Breaker) readTotals(s *Stats) {
-	seen, log := b.past, b.log
-	if seen == nil {
-		seen = &past{}
-	}
-	if log == nil {
-		log = &eventLog{}
-	}
-	s.Latency = sumOf(b.histograms(seen))
+// beginTotals makes room for what Brief leaves out.
+func (s *Stats) beginTotals() {
+	s.Latency = newHistogram()
 	s.Refused = make(map[Reason]uint64, refusalKinds)
-	for i, reason := range refusalReasons {
-		s.Refused[reason] = seen.refused[i].Load()
+	for _, reason := range refusalReasons {
+		s.Refused[reason] = 0
 	}
 	keys := TransitionKeys()
 	s.Transitions = make(map[TransitionKey]uint64, len(keys))
 	for _, key := range keys {
-		s.Transitions[key] = log.counts[key]
+		s.Transitions[key] = 0
+	}
+}
+
+// addTotals adds to s what Brief leaves out. The breaker's lock is held.
+func (b *Breaker) addTotals(s *Stats) {
+	seen, log := b.past, b.log
+	if seen == nil {
+		s.Latency.add(&b.good)
+	} else {
+		for h := range b.histograms(seen) {
+			s.Latency.add(h)
+		}
+		for i, reason := range refusalReasons {
+			if n := seen.refused[i].Load(); n > 0 {
+				s.Refused[reason] += n
+			}
+		}
+	}
+	if log == nil {
+		return
+	}
+	for key, n := range log.counts {
+		if _, told := s.Transitions[key]; told {
+			s.Transitions[key] += n
+		}
 	}
 }
 
@@ -66,6 +85,9 @@ func (b *Breaker) read(now int64) Stats {
 	}
 	if good := b.lastGoodOf(p); good >= 0 {
 		s.LastGood = b.timeAt(good)
+	}
+	if t := seen.lastTrial; t != (result{}) {
+		s.LastTrial = Trial{At: b.timeAt(t.at), Took: time.Duration(t.took), Bad: t.bad}
 	}
 	if p.trials != nil {
 		s.Trials = len(p.leased)

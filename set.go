@@ -34,6 +34,7 @@ type Set struct {
 	hand      int       // where in keys the search for one to drop goes on
 	full      time.Time // when a search was in vain
 	overflow  *Breaker  // nil as long as none was needed
+	gone      Stats     // what those had counted that were dropped, see Stats
 	listeners []*setListener
 }
 
@@ -200,6 +201,10 @@ func (s *Set) drop() bool {
 		if !b.place.CompareAndSwap(kept, dropped) && !b.place.CompareAndSwap(spared, dropped) {
 			continue
 		}
+		if s.gone.Refused == nil {
+			s.gone.beginTotals()
+		}
+		s.gone.add(b)
 		delete(s.breakers, key)
 		last := len(s.keys) - 1
 		s.keys[s.hand] = s.keys[last]

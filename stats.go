@@ -18,6 +18,7 @@ type Stats struct {
 	Cause     error         // the last failure seen; may be nil
 	Override  *Override     // what an operator set; nil if nothing
 	Began     Transition    // into the automatic state; zero if the breaker was made in it
+	LastTrial Trial         // how the last trial ended, whatever opened the breaker; zero: none has ended
 	Seq       uint64        // of the last transition; 0 before the first
 
 	Window    Counts        // the calls that a verdict would rest on
@@ -39,6 +40,13 @@ type Stats struct {
 
 	openLeft time.Duration // of the open time
 	trip     Reason        // what opened the breaker last
+}
+
+// Trial is how a trial ended.
+type Trial struct {
+	At   time.Time     // when; zero: there was none
+	Took time.Duration // to its answer, or until it was given up
+	Bad  error         // why it was bad; nil: it was good
 }
 
 // BadRatio returns the share of bad calls in the window, and false while it

@@ -1,6 +1,7 @@
 package recloser
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -22,6 +23,12 @@ type trial struct {
 	start, clock, answered, deadline int64 // clock: when the slow clock started
 	slowClock                        bool  // the deadline is the slow rule's
 	sending                          bool  // so far the caller keeps the dependency waiting
+}
+
+// result is how a trial ended.
+type result struct {
+	at, took int64
+	bad      error // nil: it was good
 }
 
 // leaseError is the failure of a trial that ran out its lease.
@@ -130,11 +137,11 @@ func (b *Breaker) endLease(p *period, at, _ int64) {
 		b.goodTrial(p, at, t.answered-t.clock)
 	case t.slowClock:
 		b.cause = slowError{time.Duration(t.deadline - t.clock)}
-		b.badTrial(p, at, Counts{Slow: 1})
+		b.badTrial(p, at, t.deadline-t.clock, Counts{Slow: 1})
 	default:
 		b.cause = leaseError{time.Duration(b.lease())}
 		b.leases++
-		b.badTrial(p, at, Counts{Slow: 1})
+		b.badTrial(p, at, at-t.clock, Counts{Slow: 1})
 	}
 }
 
@@ -142,19 +149,21 @@ func (b *Breaker) endLease(p *period, at, _ int64) {
 func (b *Breaker) judgeTrial(p *period, c *call, now, took int64, e ending) {
 	switch {
 	case b.toldToWait(p, now, e):
+		b.lastTrial = result{now, took, cmp.Or(e.err, errFailed)}
 	case e.outcome == Success:
 		b.goodTrial(p, now, took)
 	case e.outcome == Failure:
-		b.badTrial(p, now, Counts{Failed: 1})
+		b.badTrial(p, now, took, Counts{Failed: 1})
 	case impatient(c, now, e) && (p.good == 0 || p.lastGood < c.start):
 		b.cause = errGaveUp
-		b.badTrial(p, now, Counts{Slow: 1})
+		b.badTrial(p, now, took, Counts{Slow: 1})
 	}
 }
 
 func (b *Breaker) goodTrial(p *period, at, took int64) {
 	p.good++
 	p.lastGood, p.throttled = at, 0
+	b.lastTrial = result{at, took, nil}
 	b.leases = 0
 	b.longest = max(b.longest, took) // also where no closed period has shown how long a call takes
 	b.slowestTrial = max(b.slowestTrial, took)
@@ -169,7 +178,9 @@ func (b *Breaker) goodTrial(p *period, at, took int64) {
 	b.enter(next, at, Transition{Reason: ReasonTrialsGood, Counts: Counts{Good: uint64(p.good)}})
 }
 
-func (b *Breaker) badTrial(p *period, at int64, c Counts) {
+// badTrial is told how long the trial took. Its failure is the breaker's cause.
+func (b *Breaker) badTrial(p *period, at, took int64, c Counts) {
+	b.lastTrial = result{at, took, b.cause}
 	step := b.step
 	if p.good == 0 && !p.early {
 		step = b.rules().stepUp(step)

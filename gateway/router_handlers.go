@@ -9,20 +9,24 @@ import (
 	"github.com/recloser-go/recloser/gateway/internal/config"
 	"github.com/recloser-go/recloser/gateway/internal/dependency"
 	"github.com/recloser-go/recloser/gateway/internal/proxy"
+	"github.com/recloser-go/recloser/gateway/internal/ratelimit"
 )
 
 // handlers makes what answers the requests of a route. It outlives a reload, and so
 // do the last known answers of routes that stay as they are.
 type handlers struct {
-	proxies *proxy.Proxy
-	asks    *ask.Asker
+	limiters *ratelimit.Limiters
+	proxies  *proxy.Proxy
+	asks     *ask.Asker
 }
 
 // newHandlers: process is for all calls of this process.
 func newHandlers(deps *dependency.List, process *bulkhead.Bulkhead, limits func() config.Limits, log *slog.Logger) *handlers {
+	limiters := &ratelimit.Limiters{}
 	return &handlers{
-		proxies: proxy.New(proxy.Options{Dependencies: deps, Bulkhead: process, Limits: limits, Log: log}),
-		asks:    ask.New(ask.Options{Dependencies: deps, Bulkhead: process, Limits: limits, Log: log}),
+		limiters: limiters,
+		proxies:  proxy.New(proxy.Options{Dependencies: deps, Bulkhead: process, Limits: limits, Limiters: limiters, Log: log}),
+		asks:     ask.New(ask.Options{Dependencies: deps, Bulkhead: process, Limits: limits, Limiters: limiters, Log: log}),
 	}
 }
 

@@ -147,6 +147,7 @@ func (g *Gateway) newAdmin() (http.Handler, error) {
 		Uplink:       g.uplink,
 		Series:       g.series,
 		Limit:        g.process,
+		Limiters:     g.handlers.limiters,
 		Auth:         callers,
 		Pages:        pages.Register,
 		Tokens:       tokens,

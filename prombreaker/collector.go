@@ -21,8 +21,8 @@ import (
 // Collector collects the metrics of breakers. It keeps no numbers itself and is
 // safe for concurrent use.
 type Collector struct {
-	breakers iter.Seq[*recloser.Breaker]
-	metrics  metrics
+	stats   iter.Seq2[recloser.Stats, recloser.Config]
+	metrics metrics
 }
 
 var _ prometheus.Collector = (*Collector)(nil)
@@ -34,7 +34,20 @@ var _ prometheus.Collector = (*Collector)(nil)
 // The label dependency is a breaker's Name. Names must differ: two breakers of
 // one name fail the scrape, with an error that shows the series.
 func New(breakers iter.Seq[*recloser.Breaker]) *Collector {
-	return &Collector{breakers: breakers, metrics: newMetrics()}
+	return FromStats(func(yield func(recloser.Stats, recloser.Config) bool) {
+		for b := range breakers {
+			if !yield(b.Stats(), b.Config()) {
+				return
+			}
+		}
+	})
+}
+
+// FromStats is New for who makes the numbers himself: a sum, such as that of
+// [recloser.Set.Stats] under one name, where a series for each key would be too many.
+// The label dependency is Stats.Name.
+func FromStats(stats iter.Seq2[recloser.Stats, recloser.Config]) *Collector {
+	return &Collector{stats: stats, metrics: newMetrics()}
 }
 
 // ForSet returns a Collector of all breakers of a Set, present and future.
@@ -57,13 +70,12 @@ func (c *Collector) Describe(descs chan<- *prometheus.Desc) {
 
 // Collect implements [prometheus.Collector].
 func (c *Collector) Collect(out chan<- prometheus.Metric) {
-	for breaker := range c.breakers {
-		stats := breaker.Stats()
+	for stats, config := range c.stats {
 		// A label must be UTF-8; the name of a breaker need not be.
 		s := series{out: out, dependency: strings.ToValidUTF8(stats.Name, "\uFFFD")}
 		c.metrics.state(s, stats)
 		c.metrics.counters(s, stats)
 		c.metrics.window(s, stats)
-		c.metrics.limits(s, stats, breaker.Config())
+		c.metrics.limits(s, stats, config)
 	}
 }

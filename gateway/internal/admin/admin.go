@@ -24,6 +24,7 @@ import (
 	"github.com/recloser-go/recloser/gateway/internal/history"
 	"github.com/recloser-go/recloser/gateway/internal/maintenance"
 	"github.com/recloser-go/recloser/gateway/internal/probe"
+	"github.com/recloser-go/recloser/gateway/internal/ratelimit"
 	"github.com/recloser-go/recloser/gateway/internal/series"
 	"github.com/recloser-go/recloser/gateway/internal/suspect"
 )
@@ -38,6 +39,7 @@ type Options struct {
 	Uplink       *suspect.Uplink       // whether it is us
 	Series       *series.Series        // numbers over time
 	Limit        *bulkhead.Bulkhead    // of all calls of this process
+	Limiters     *ratelimit.Limiters   // of routes; nil: none
 	Alerts       *alert.Alerts         // messages and where they go
 	Auth         *auth.Auth            // who is who; nil: whoever is on this machine may do everything
 	Tokens       *auth.Tokens          // needs History

@@ -34,6 +34,7 @@ type Dependency struct {
 	Step      int        `json:"step" doc:"How often the open time has been doubled"`
 	OpenForMS int64      `json:"open_for_ms" doc:"Length of the running or last open time; 0 before the first"`
 	NextTrial *time.Time `json:"next_trial" doc:"When an open dependency is tried again"`
+	LastTrial *Trial     `json:"last_trial" doc:"How the last trial ended, whatever opened the breaker; null: none has since the start"`
 	Ramping   bool       `json:"ramping" doc:"Closed, but in the slow start after an outage"`
 	Override  *Override  `json:"override" doc:"What an operator set"`
 
@@ -45,9 +46,10 @@ type Dependency struct {
 	Totals   Totals            `json:"totals" doc:"Calls that ended, since the start"`
 	Refused  map[string]uint64 `json:"refused" doc:"Calls not let through since the start, by reason; never counted as failures"`
 
+	RateLimit   *RateLimit  `json:"rate_limit" doc:"How often it may be called; null: as often as anybody likes"`
 	Bulkhead    Bulkhead    `json:"bulkhead" doc:"How many calls may run at once"`
 	Probe       *Probe      `json:"probe" doc:"What the health checks of the gateway say; null without"`
-	Keys        *Keys       `json:"keys" doc:"The breakers by key, if it has any; state and numbers above are of the calls without a key"`
+	Keys        *Keys       `json:"keys" doc:"The breakers by key, if it has any; state, window and what follows from them are of the calls without a key, the numbers of running calls and since the start of all"`
 	Maintenance *Occurrence `json:"maintenance" doc:"The planned isolation that is in force, if one is"`
 	Nodes       []NodeState `json:"nodes" nullable:"false" doc:"How each process of the fleet sees it"`
 }
@@ -86,6 +88,26 @@ type Override struct {
 	Until  *time.Time `json:"until" doc:"null: until it is released"`
 }
 
+// Trial is how one trial ended.
+type Trial struct {
+	_      struct{}  `nullable:"true"`
+	At     time.Time `json:"at" doc:"When it ended"`
+	Result string    `json:"result" enum:"good,bad"`
+	TookMS float64   `json:"took_ms" doc:"To its answer, or until it was given up"`
+	Cause  string    `json:"cause" doc:"Why it was bad, cut at 200 characters; empty if it was good"`
+}
+
+func newTrial(t recloser.Trial) *Trial {
+	if t.At.IsZero() {
+		return nil
+	}
+	v := &Trial{At: stamp(t.At), Result: "good", TookMS: millis(t.Took)}
+	if t.Bad != nil {
+		v.Result, v.Cause = "bad", cut(t.Bad.Error(), maxCause)
+	}
+	return v
+}
+
 // Totals count calls that ended, since the start.
 type Totals struct {
 	Success uint64 `json:"success"`
@@ -103,7 +125,7 @@ const (
 
 // view shows a dependency.
 func (a *api) view(d *dependency.Dependency) Dependency {
-	s, cfg, explain := d.Breaker.Stats(), d.Breaker.Config(), d.Breaker.Explain()
+	s, cfg, explain := d.Stats(), d.Breaker.Config(), d.Breaker.Explain()
 	state, effect := a.stateOf(d, s)
 	now := time.Now()
 	out := Dependency{
@@ -126,6 +148,7 @@ func (a *api) view(d *dependency.Dependency) Dependency {
 		Version:           s.Seq,
 		Step:              s.Step,
 		OpenForMS:         s.OpenFor.Milliseconds(),
+		LastTrial:         newTrial(s.LastTrial),
 		Ramping:           s.RampLimit > 0,
 		Override:          newOverride(s.Override),
 		Window:            newWindow(s),
@@ -135,6 +158,7 @@ func (a *api) view(d *dependency.Dependency) Dependency {
 		Totals:            Totals{Success: s.Success, Failed: s.Failed, Slow: s.Slow, Ignored: s.Ignored, Late: s.Late},
 		Refused:           make(map[string]uint64),
 		Bulkhead:          Bulkhead{InFlight: d.Bulkhead.InFlight(), Limit: d.Bulkhead.Limit(), Refused: d.Bulkhead.Refused()},
+		RateLimit:         newRateLimit(d),
 		Probe:             a.probeOf(d),
 		Keys:              keysOf(d),
 		Maintenance:       a.occurrenceOf(d),

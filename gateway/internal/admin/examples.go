@@ -22,9 +22,9 @@ func exampleDependency() Dependency {
 		Labels: map[string]string{"region": "north"}, Origin: "file", DefinitionVersion: 1,
 		State: "isolated", Effect: recloser.Isolated.Effect(), Automatic: "half-open", Since: exampleTime, Until: &until, Reason: "isolated",
 		Explain: "isolated (cut off by hand) by ines: their database moves", Version: 7,
-		OpenForMS: 5000,
-		Override:  &Override{State: "isolated", By: "ines", Reason: "their database moves", Since: exampleTime, Until: &until},
-		Window:    Window{Good: 180, Judged: 180, MinCalls: 20, BadRatio: new(0.0)},
+		OpenForMS: 5000, LastTrial: &Trial{At: exampleTime.Add(-time.Hour), Result: "good", TookMS: 41.5},
+		Override: &Override{State: "isolated", By: "ines", Reason: "their database moves", Since: exampleTime, Until: &until},
+		Window:   Window{Good: 180, Judged: 180, MinCalls: 20, BadRatio: new(0.0)},
 		Limits: Limits{
 			FailureRate: new(0.5), Consecutive: new(5), SpreadMS: new(int64(300)), SlowCallMS: new(int64(2000)),
 			Suspect:  Suspect{ValueMS: new(256.1), Origin: "learned", P50MS: 2.9, P95MS: 6.1, Samples: 812},

@@ -31,15 +31,15 @@ func (a *api) metricsHandler() http.Handler {
 }
 
 func (a *api) metricsOf(dependencies func() []*dependency.Dependency, whole bool) http.Handler {
-	breakers := func(yield func(*recloser.Breaker) bool) {
+	stats := func(yield func(recloser.Stats, recloser.Config) bool) {
 		for _, d := range dependencies() {
-			if !yield(d.Breaker) {
+			if !yield(d.Stats(), d.Breaker.Config()) {
 				return
 			}
 		}
 	}
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(prombreaker.New(breakers), &gatewayMetrics{a, dependencies, whole})
+	registry.MustRegister(prombreaker.FromStats(stats), &gatewayMetrics{a, dependencies, whole})
 	if whole {
 		registry.MustRegister(
 			collectors.NewGoCollector(),
@@ -65,6 +65,7 @@ var (
 	allInFlight    = metric("gateway_inflight", "Calls that run, to all dependencies together.")
 	allLimit       = metric("gateway_inflight_limit", "Calls that may run at once, to all dependencies together.")
 	allRefused     = metric("gateway_refused_total", "Calls that found no place among those of all dependencies.")
+	routeLimited   = metric("route_limited_total", "Requests beyond the route's rate limit, by its path; absent without one.", "path")
 	bulkheadIn     = metric("bulkhead_inflight", "Calls in the dependency's bulkhead.", "dependency")
 	bulkheadLimit  = metric("bulkhead_limit", "Calls that may run at once.", "dependency")
 	suspectLimit   = metric("suspect_seconds", "A call that runs longer is suspect, by where the limit comes from; absent while nothing is suspected.", "dependency", "origin")
@@ -78,8 +79,8 @@ var (
 	build          = metric("build_info", "1; its label says which program this is.", "version")
 )
 
-// refusals has the calls that found no place in a bulkhead beside those that the
-// breaker refused: whoever asks what was refused, and why, asks for one name.
+// refusals has the calls that found no place in a bulkhead, or were too many for a rate
+// limit, beside those that the breaker refused: whoever asks what was refused, and why, asks for one name.
 var refusals = prombreaker.Refused()
 
 // gatewayMetrics collects what the breakers do not know.
@@ -92,7 +93,7 @@ type gatewayMetrics struct {
 // Describe implements prometheus.Collector.
 func (m *gatewayMetrics) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		historyOK, historyLost, reloads, configOK, configAt, certificateAt, certificateOK, uplinkUs, allInFlight, allLimit, allRefused, bulkheadIn, bulkheadLimit,
+		historyOK, historyLost, reloads, configOK, configAt, certificateAt, certificateOK, uplinkUs, allInFlight, allLimit, allRefused, routeLimited, bulkheadIn, bulkheadLimit,
 		suspectLimit, suspectSamples, probeGood, probeSeconds, probeSent, inMaintenance, keyBreakers, about, build,
 	} {
 		out <- d
@@ -150,6 +151,9 @@ func (m *gatewayMetrics) collectGateway(s samples) {
 		s.gauge(allLimit, float64(b.Limit()))
 		s.counter(allRefused, b.Refused())
 	}
+	for path, n := range m.limited() {
+		s.counter(routeLimited, n, path)
+	}
 }
 
 func (m *gatewayMetrics) collectDependency(s samples, d *dependency.Dependency, now time.Time) {
@@ -157,6 +161,7 @@ func (m *gatewayMetrics) collectDependency(s samples, d *dependency.Dependency, 
 	s.gauge(bulkheadIn, float64(d.Bulkhead.InFlight()), d.ID)
 	s.gauge(bulkheadLimit, float64(d.Bulkhead.Limit()), d.ID)
 	s.counter(refusals, d.Bulkhead.Refused(), d.ID, problem.Bulkhead)
+	s.counter(refusals, d.Limited.Load(), d.ID, problem.TooOften)
 	limit := d.Latency.Limit(d.Breaker.Config().SlowCall, now)
 	if limit.Value > 0 {
 		s.gauge(suspectLimit, limit.Value.Seconds(), d.ID, string(limit.Origin))

@@ -15,15 +15,16 @@ import (
 
 // Node is one process of the fleet.
 type Node struct {
-	Node         string        `json:"node" doc:"Its name"`
-	Version      string        `json:"version" doc:"Of Recloser"`
-	Since        time.Time     `json:"since" doc:"When it started"`
-	Ready        bool          `json:"ready" doc:"It accepts calls"`
-	Uplink       bool          `json:"it_is_us" doc:"So many dependencies hang at once that it is rather this node's own network"`
-	Storage      Storage       `json:"storage" doc:"Where history and acts are kept"`
-	Bulkhead     *Bulkhead     `json:"bulkhead" doc:"Of all calls together; null: none"`
-	Certificates []Certificate `json:"certificates" nullable:"false" doc:"Of the listeners that have one"`
-	Reload       *ReloadStatus `json:"reload" doc:"The last reload of the configuration; null before the first"`
+	Node         string            `json:"node" doc:"Its name"`
+	Version      string            `json:"version" doc:"Of Recloser"`
+	Since        time.Time         `json:"since" doc:"When it started"`
+	Ready        bool              `json:"ready" doc:"It accepts calls"`
+	Uplink       bool              `json:"it_is_us" doc:"So many dependencies hang at once that it is rather this node's own network"`
+	Storage      Storage           `json:"storage" doc:"Where history and acts are kept"`
+	Bulkhead     *Bulkhead         `json:"bulkhead" doc:"Of all calls together; null: none"`
+	Limited      map[string]uint64 `json:"limited" nullable:"false" doc:"Requests beyond the rate limit of their route, since the start, by its path: of routes that have one"`
+	Certificates []Certificate     `json:"certificates" nullable:"false" doc:"Of the listeners that have one"`
+	Reload       *ReloadStatus     `json:"reload" doc:"The last reload of the configuration; null before the first"`
 }
 
 // Storage is where history and acts are kept.
@@ -95,7 +96,7 @@ type (
 func (a *api) registerNode() {
 	node := Node{
 		Node: "gateway-1", Version: "v0.1.0", Since: exampleTime, Ready: true, Storage: Storage{OnDisk: true, Path: "/var/lib/recloser/recloser.db"},
-		Bulkhead: &Bulkhead{InFlight: 12, Limit: 8192}, Certificates: []Certificate{{Listener: "admin.listen", GoodUntil: exampleTime.AddDate(0, 3, 0)}},
+		Bulkhead: &Bulkhead{InFlight: 12, Limit: 8192}, Limited: map[string]uint64{"/access": 3}, Certificates: []Certificate{{Listener: "admin.listen", GoodUntil: exampleTime.AddDate(0, 3, 0)}},
 	}
 	register(a, operation{
 		Operation: huma.Operation{
@@ -158,6 +159,9 @@ func (a *api) nodes(ctx context.Context) []Node {
 	if r := n.Reload; r != nil && r.Fault != "" && auth.From(ctx).Group != "" {
 		r.Fault = "it is shown to those who see all groups" // it quotes the configuration
 	}
+	if auth.From(ctx).Group != "" {
+		n.Limited = map[string]uint64{} // it names all routes
+	}
 	return []Node{n}
 }
 
@@ -180,6 +184,7 @@ func (a *api) node() Node {
 	if b := a.Limit; b != nil {
 		n.Bulkhead = &Bulkhead{InFlight: b.InFlight(), Limit: b.Limit(), Refused: b.Refused()}
 	}
+	n.Limited = a.limited()
 	for _, listener := range slices.Sorted(maps.Keys(a.Certificates)) {
 		s := a.Certificates[listener].Status()
 		c := Certificate{Listener: listener, GoodUntil: stamp(s.NotAfter)}
@@ -194,6 +199,20 @@ func (a *api) node() Node {
 		}
 	}
 	return n
+}
+
+// limited returns how many requests for each route with a rate limit were beyond it.
+func (a *api) limited() map[string]uint64 {
+	all := make(map[string]uint64)
+	if a.Config == nil || a.Limiters == nil {
+		return all
+	}
+	for _, r := range a.Config().Routes {
+		if r.RateLimit != nil {
+			all[r.Path] = a.Limiters.Refused(r.Path)
+		}
+	}
+	return all
 }
 
 func (a *api) reload(ctx context.Context, in *reloadInput) (*reloadOutput, error) {

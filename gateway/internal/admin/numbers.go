@@ -45,7 +45,7 @@ func newFrames() *frames { return &frames{latest: make(map[string]frame)} }
 
 // numbersOf works out the numbers of a dependency.
 func (a *api) numbersOf(ctx context.Context, d *dependency.Dependency, now time.Time) Numbers {
-	s, cfg := d.Breaker.Stats(), d.Breaker.Config()
+	s, cfg := d.Stats(), d.Breaker.Config()
 	n := Numbers{
 		Judged: s.Window.Judged(), Run: s.Window.Run, Trials: s.Window.Good, AtRisk: near(s, cfg),
 	}

@@ -41,6 +41,21 @@ type Bulkhead struct {
 	Refused  uint64 `json:"refused" doc:"That found no place, since the start; never counted as failures"`
 }
 
+// RateLimit is how often a dependency may be called, by all callers together.
+type RateLimit struct {
+	_       struct{} `nullable:"true"`
+	Rate    float64  `json:"rate" doc:"Calls per second"`
+	Burst   int      `json:"burst" doc:"At once, after a pause"`
+	Refused uint64   `json:"refused" doc:"That were too many, since the start; never counted as failures"`
+}
+
+func newRateLimit(d *dependency.Dependency) *RateLimit {
+	if d.RateLimit.Rate <= 0 {
+		return nil
+	}
+	return &RateLimit{Rate: d.RateLimit.Rate, Burst: d.RateLimit.Burst, Refused: d.Limited.Load()}
+}
+
 // Probe is what the gateway's own health checks say.
 type Probe struct {
 	_         struct{}   `nullable:"true"`

@@ -32,6 +32,7 @@ type Options struct {
 	Dependencies *dependency.List
 	Bulkhead     *bulkhead.Bulkhead   // of all calls of this process
 	Limits       func() config.Limits // for handlers that are made from now on
+	Limiters     *ratelimit.Limiters  // of routes
 	Log          *slog.Logger
 }
 
@@ -48,7 +49,7 @@ func New(o Options) *Asker { return &Asker{Options: o} }
 // for unknown. A handler for a route that there was before has its last known
 // answers.
 func (a *Asker) Handler(route config.Route) http.Handler {
-	limits, limit, store := a.Limits(), ratelimit.Of(route), a.answers.Of(route)
+	limits, limit, store := a.Limits(), a.Limiters.Of(route), a.answers.Of(route)
 	if limits.Body <= 0 || limits.Body > maxBody {
 		limits.Body = maxBody
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/recloser-go/recloser/gateway/internal/bulkhead"
 	"github.com/recloser-go/recloser/gateway/internal/config"
 	"github.com/recloser-go/recloser/gateway/internal/dependency"
+	"github.com/recloser-go/recloser/gateway/internal/ratelimit"
 	"github.com/recloser-go/recloser/internal/vtime"
 )
 
@@ -86,6 +87,7 @@ func (b *bench) newAsker(deps *dependency.List) *ask.Asker {
 		Dependencies: deps,
 		Bulkhead:     b.process,
 		Limits:       func() config.Limits { return config.Limits{BodyIdle: 30 * time.Second} },
+		Limiters:     &ratelimit.Limiters{},
 		Log:          slog.New(slog.DiscardHandler),
 	})
 }

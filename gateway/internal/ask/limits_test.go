@@ -97,6 +97,9 @@ func TestRateLimitOfAMember(t *testing.T) {
 		if m := a.Members[0]; m.Reason != "rate limit" || m.RetryAfterMS != 2000 || a.header.Get("Retry-After") != "2" {
 			t.Errorf("got %+v, Retry-After %q", m, a.header.Get("Retry-After"))
 		}
+		if n := b.deps[0].Limited.Load(); n != 1 {
+			t.Errorf("%d calls are counted as over the limit", n)
+		}
 	})
 }
 

@@ -23,7 +23,8 @@ func newMember(dep *dependency.Dependency, o Outcome) Member {
 	return Member{Dependency: dep.ID, Name: dep.Name, Result: o}
 }
 
-// silent is the part of a member that gave no response. What exactly went wrong
+// silent is the part of a member that gave no response, and counts what its rate limit
+// refused. What exactly went wrong
 // is for the log, as it may name addresses that are no client's business.
 func silent(dep *dependency.Dependency, err error) Member {
 	m := newMember(dep, Failed)
@@ -39,6 +40,7 @@ func silent(dep *dependency.Dependency, err error) Member {
 	case errors.As(err, &full):
 		m.Result, m.Reason = Refused, problem.Bulkhead
 	case errors.As(err, &limited):
+		dep.Limited.Add(1)
 		m.Result, m.Reason = Refused, problem.TooOften
 		m.RetryAfterMS = limited.RetryAfter().Milliseconds()
 	case errors.As(err, &open):

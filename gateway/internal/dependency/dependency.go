@@ -4,6 +4,7 @@ package dependency
 
 import (
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/recloser-go/recloser"
@@ -24,6 +25,7 @@ type Dependency struct {
 	Breaker   *recloser.Breaker // of all calls; with Key, of those without the header
 	Keys      *recloser.Set     // the breakers of the others; nil without Key
 	Bulkhead  *bulkhead.Bulkhead
+	Limited   *atomic.Uint64 // calls that RateLimit refused; counted by whoever made them
 	Latency   *suspect.Latency
 	Transport http.RoundTripper // sends a request as it is: no breaker, no timeout of its own
 
@@ -65,6 +67,39 @@ func (d *Dependency) Learn(status int, took time.Duration) {
 	if status < 500 && status != http.StatusTooManyRequests {
 		d.Latency.Good(took)
 	}
+}
+
+// Stats returns those of Breaker, with what the breakers of keys have counted added:
+// running calls, and the calls, refusals, transitions and latencies since the start. State and
+// window stay those of Breaker.
+func (d *Dependency) Stats() recloser.Stats {
+	s := d.Breaker.Stats()
+	if d.Keys == nil {
+		return s
+	}
+	keys := d.Keys.Stats()
+	s.InFlight += keys.InFlight
+	s.Overdue += keys.Overdue
+	s.Suspects += keys.Suspects
+	s.Success += keys.Success
+	s.Failed += keys.Failed
+	s.Slow += keys.Slow
+	s.Ignored += keys.Ignored
+	s.Late += keys.Late
+	for reason, n := range keys.Refused {
+		s.Refused[reason] += n
+	}
+	for key, n := range keys.Transitions {
+		s.Transitions[key] += n
+	}
+	for i, n := range keys.Latency.Counts {
+		s.Latency.Counts[i] += n
+	}
+	s.Latency.Sum += keys.Latency.Sum
+	if keys.LastGood.After(s.LastGood) {
+		s.LastGood = keys.LastGood
+	}
+	return s
 }
 
 // EachBreaker yields every breaker of the dependency.

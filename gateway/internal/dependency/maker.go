@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"reflect"
+	"sync/atomic"
 	"time"
 
 	"github.com/recloser-go/recloser"
@@ -55,12 +56,13 @@ func (d *draft) make(m Maker, old *Dependency) (err error) {
 			d.Breaker.Subscribe(func(t recloser.Transition) { hear(d.ID, "", t) })
 		}
 		d.Bulkhead = bulkhead.New(d.Dependency.Dependency.Bulkhead, vtime.Real{})
-		d.Latency = suspect.NewLatency(time.Now())
+		d.Latency, d.Limited = suspect.NewLatency(time.Now()), &atomic.Uint64{}
 	} else {
 		if err = d.settings.Validate(); err != nil {
 			return err
 		}
 		d.Breaker, d.Keys, d.Bulkhead, d.Latency = old.Breaker, old.Keys, old.Bulkhead, old.Latency
+		d.Limited = old.Limited
 		d.Transport, d.guard, d.Version = old.Transport, old.guard, old.Version+1
 	}
 	switch {

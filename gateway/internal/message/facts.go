@@ -152,7 +152,7 @@ func (f *facts) item(k Kind, i Item) {
 			f.add("Cut off", fmt.Sprintf("%d times meanwhile", i.Trips))
 		}
 		if i.Now.Reason != "" {
-			f.add("Now", why(i.Now))
+			f.add("Now", i.Now.InWords())
 			f.acted(i.Now)
 		}
 		f.spared(i)
@@ -187,7 +187,7 @@ func (f *facts) common(m Message) {
 // began says why what the message is about began.
 func (f *facts) began(w Why) {
 	if w.Reason != "" {
-		f.add("Why", why(w))
+		f.add("Why", w.InWords())
 	}
 	f.foreign("Last error", w.Cause)
 	f.acted(w)

@@ -90,7 +90,7 @@ func TestSparedSaysWhatCallersWereSpared(t *testing.T) {
 func TestEveryReasonHasWords(t *testing.T) {
 	for _, key := range recloser.TransitionKeys() {
 		w := WhyOf(recloser.Transition{To: key.To, Reason: key.Reason, OpenFor: time.Second, Counts: recloser.Counts{Failed: 1, Run: 1}})
-		switch text := why(w); {
+		switch text := w.InWords(); {
 		case key.To == recloser.HalfOpen: // never told
 		case text == string(key.Reason), text == "":
 			t.Errorf("%v: no plain words, only %q", key, text)

@@ -7,8 +7,8 @@ import (
 	"github.com/recloser-go/recloser/gateway/internal/plain"
 )
 
-// why puts the reason of a transition into plain words.
-func why(w Why) string {
+// InWords puts the reason of a transition into plain words.
+func (w Why) InWords() string {
 	c, l := w.Counts, w.Limits
 	switch w.Reason {
 	case recloser.ReasonRate:
@@ -56,7 +56,7 @@ func why(w Why) string {
 	}
 }
 
-// brief is why without the numbers behind it, for one line among many.
+// brief is InWords without the numbers behind it, for one line among many.
 func brief(w Why) string {
 	switch c := w.Counts; w.Reason {
 	case recloser.ReasonRate:
@@ -66,7 +66,7 @@ func brief(w Why) string {
 	case recloser.ReasonUs:
 		return fmt.Sprintf("%d of %d calls bad", c.Bad(), c.Judged())
 	default:
-		return why(w)
+		return w.InWords()
 	}
 }
 

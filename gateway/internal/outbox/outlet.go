@@ -35,6 +35,7 @@ type outlet struct {
 	// Of run.
 	failures int       // in a row
 	failing  time.Time // since when
+	next     time.Time // nothing is sent before; written with the outbox's mu
 }
 
 func newOutlet(c Channel, b *Outbox) *outlet {
@@ -55,8 +56,7 @@ func (*outlet) poke(signal chan struct{}) {
 // is gone. A failure holds up the whole outlet, not one message: the other side is what
 // failed.
 func (o *outlet) run(ctx context.Context, stopping <-chan struct{}) {
-	var next time.Time // not before
-	for o.wait(ctx, stopping) && o.sleepUntil(ctx, next) {
+	for o.wait(ctx, stopping) && o.sleepUntilNext(ctx) {
 		d, m, to := o.take() // only now: it may have been overtaken meanwhile
 		if d == nil {
 			continue
@@ -67,7 +67,7 @@ func (o *outlet) run(ctx context.Context, stopping <-chan struct{}) {
 		if err != nil && ctx.Err() != nil {
 			return // it is still there after the next start
 		}
-		next = time.Now().Add(o.settle(ctx, d, err))
+		o.settle(ctx, d, err)
 	}
 }
 
@@ -128,8 +128,8 @@ func (o *outlet) take() (*Delivery, message.Message, channel.Channel) {
 	return head, *head.Message, o.Channel
 }
 
-// settle notes how a try went, and returns how long to wait before the next one.
-func (o *outlet) settle(ctx context.Context, d *Delivery, err error) time.Duration {
+// settle notes how a try went, and when the next one may be.
+func (o *outlet) settle(ctx context.Context, d *Delivery, err error) {
 	b, now := o.box, time.Now()
 	defer b.save()
 	b.mu.Lock()
@@ -139,10 +139,10 @@ func (o *outlet) settle(ctx context.Context, d *Delivery, err error) time.Durati
 	b.dirty[d.ID] = d
 	log := o.log.With("message", d.Title)
 	if err == nil {
-		o.failures, o.failing = 0, time.Time{}
+		o.failures, o.failing, o.next = 0, time.Time{}, now.Add(pace)
 		b.done(d, Accepted, "")
 		log.InfoContext(ctx, "alert accepted")
-		return pace
+		return
 	}
 	d.Why = err.Error()
 	var refused *channel.SendError
@@ -160,7 +160,7 @@ func (o *outlet) settle(ctx context.Context, d *Delivery, err error) time.Durati
 			b.done(d, GivenUp, noChannel+"; the last try: "+d.Why)
 			log.ErrorContext(ctx, "alert given up: "+noChannel, "error", err)
 		}
-		return 0
+		return
 	}
 	permanent := refused != nil && refused.Permanent
 	lost := refused != nil && refused.Address // nobody is there who could take it
@@ -174,6 +174,7 @@ func (o *outlet) settle(ctx context.Context, d *Delivery, err error) time.Durati
 		o.failures++
 		wait = max(wait, backoff(o.failures))
 	}
+	o.next = now.Add(max(wait, pace))
 	switch {
 	case len(d.Message.Items) == 0 && d.Kind != message.Test:
 		b.done(d, Overtaken, "")
@@ -191,7 +192,6 @@ func (o *outlet) settle(ctx context.Context, d *Delivery, err error) time.Durati
 	default:
 		log.WarnContext(ctx, "alert not accepted, will be tried again", "error", err, "failures", o.failures, "wait", wait)
 	}
-	return max(wait, pace)
 }
 
 // handOver gives a delivery to the fallback, and reports whether there is one that
@@ -226,19 +226,16 @@ func backoff(failures int) time.Duration {
 	return d/2 + rand.N(d/2)
 }
 
-// sleepUntil returns false if ctx is done first, or the channel gone. If the channel has
-// changed, it is no longer as it was when t was reckoned.
-func (o *outlet) sleepUntil(ctx context.Context, t time.Time) bool {
+// sleepUntilNext returns false if ctx is done first, or the channel gone. If the channel
+// has changed, what was found out about it does not count any more.
+func (o *outlet) sleepUntilNext(ctx context.Context) bool {
 	for {
-		timer := time.NewTimer(time.Until(t))
+		timer := time.NewTimer(time.Until(o.next))
 		select {
 		case <-timer.C:
 			return true
 		case <-o.changed:
-			o.failures, o.failing = 0, time.Time{}
-			if soon := time.Now().Add(pace); soon.Before(t) {
-				t = soon
-			}
+			o.forget()
 		case <-ctx.Done():
 			timer.Stop()
 			return false
@@ -247,5 +244,14 @@ func (o *outlet) sleepUntil(ctx context.Context, t time.Time) bool {
 			return false
 		}
 		timer.Stop()
+	}
+}
+
+func (o *outlet) forget() {
+	o.box.mu.Lock()
+	defer o.box.mu.Unlock()
+	o.failures, o.failing = 0, time.Time{}
+	if soon := time.Now().Add(pace); soon.Before(o.next) {
+		o.next = soon
 	}
 }

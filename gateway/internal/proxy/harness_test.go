@@ -21,6 +21,7 @@ import (
 	"github.com/recloser-go/recloser/gateway/internal/forwarded"
 	"github.com/recloser-go/recloser/gateway/internal/problem"
 	"github.com/recloser-go/recloser/gateway/internal/proxy"
+	"github.com/recloser-go/recloser/gateway/internal/ratelimit"
 	"github.com/recloser-go/recloser/internal/vtime"
 )
 
@@ -63,6 +64,7 @@ func newBench(t *testing.T, b gatewaytest.Behaviour, options ...option) *bench {
 		Dependencies: deps,
 		Bulkhead:     process,
 		Limits:       func() config.Limits { return config.Limits{Body: 8 << 20, BodyIdle: 30 * time.Second} },
+		Limiters:     &ratelimit.Limiters{},
 		Log:          slog.New(slog.NewTextHandler(log, nil)),
 	}).Handler(route)
 	network.Serve("gateway.example", routed(handler))

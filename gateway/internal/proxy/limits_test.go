@@ -109,6 +109,9 @@ func TestRateLimitOfTheDependency(t *testing.T) {
 		if s := b.breaker.Stats(); s.Success != 2 || s.Failed+s.Ignored != 0 {
 			t.Errorf("the breaker has counted it: %+v", s)
 		}
+		if n := b.dep.Limited.Load(); n != 1 {
+			t.Errorf("%d calls are counted as over the limit", n)
+		}
 	})
 }
 

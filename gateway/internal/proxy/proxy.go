@@ -25,6 +25,7 @@ type Options struct {
 	Dependencies *dependency.List
 	Bulkhead     *bulkhead.Bulkhead   // of all calls of this process
 	Limits       func() config.Limits // for handlers that are made from now on
+	Limiters     *ratelimit.Limiters  // of routes
 	Log          *slog.Logger
 }
 
@@ -43,7 +44,7 @@ func New(o Options) *Proxy {
 // Handler passes requests on as route says. A handler for a route that there was
 // before has its last known answers.
 func (p *Proxy) Handler(route config.Route) *Handler {
-	h := &Handler{Proxy: p, route: route, limits: p.Limits(), limit: ratelimit.Of(route), store: p.answers.Of(route)}
+	h := &Handler{Proxy: p, route: route, limits: p.Limits(), limit: p.Limiters.Of(route), store: p.answers.Of(route)}
 	h.ways.Store(&map[*dependency.Dependency]*way{})
 	return h
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/recloser-go/recloser/gateway/internal/config"
 	"github.com/recloser-go/recloser/gateway/internal/dependency"
 	"github.com/recloser-go/recloser/gateway/internal/proxy"
+	"github.com/recloser-go/recloser/gateway/internal/ratelimit"
 	"github.com/recloser-go/recloser/internal/vtime"
 )
 
@@ -63,7 +64,7 @@ func BenchmarkProxy(b *testing.B) {
 		b.Cleanup(deps.CloseIdle)
 		p := proxy.New(proxy.Options{
 			Dependencies: deps, Bulkhead: bulkhead.New(8192, vtime.Real{}),
-			Limits: func() config.Limits { return config.Limits{BodyIdle: 30 * time.Second} }, Log: slog.New(slog.DiscardHandler),
+			Limits: func() config.Limits { return config.Limits{BodyIdle: 30 * time.Second} }, Limiters: &ratelimit.Limiters{}, Log: slog.New(slog.DiscardHandler),
 		})
 		ask64(b, serve(b, routed(p.Handler(config.Route{Path: "/hotels/{dependency}/*", ReleaseOnTrip: true}))))
 	})

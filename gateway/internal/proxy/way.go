@@ -186,7 +186,8 @@ func (w *way) isolatedBy(e *recloser.OpenError) string {
 	return ""
 }
 
-// problem says what err means; gone if the client does not want to know.
+// problem says what err means, and counts what the dependency's rate limit refused; gone
+// if the client does not want to know.
 func (w *way) problem(r *http.Request, err error) (p problem.Problem, gone bool) {
 	var (
 		open    *recloser.OpenError
@@ -207,6 +208,7 @@ func (w *way) problem(r *http.Request, err error) (p problem.Problem, gone bool)
 	case errors.As(err, &full):
 		p = problem.Full(id, full.RetryAfter())
 	case errors.As(err, &limited):
+		w.dep.Limited.Add(1)
 		p = problem.OverLimit(id, limited.RetryAfter())
 	case errors.As(err, &tooLong):
 		p = problem.TooLong(tooLong.Limit)

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/recloser-go/recloser/gateway/internal/config"
@@ -22,6 +23,8 @@ import (
 
 // Limiter has a bucket of tokens for each client. It is safe for concurrent use.
 type Limiter struct {
+	from    config.RateLimit
+	refused atomic.Uint64
 	rate    float64
 	burst   float64
 	of      func(*http.Request) string // what tells clients apart
@@ -39,7 +42,7 @@ type Limiter struct {
 // New returns a limiter with these settings, all of which are given.
 func New(c config.RateLimit, clock vtime.Clock) *Limiter {
 	l := &Limiter{
-		rate: c.Rate, burst: float64(c.Burst),
+		from: c, rate: c.Rate, burst: float64(c.Burst),
 		of: clientOf(c.Per), clock: clock, base: clock.Now(), seed: maphash.MakeSeed(),
 		half: max(1, c.Max/2),
 		now:  make(map[uint64]*bucket.Bucket),
@@ -119,18 +122,11 @@ func (l *Limiter) Allow(w http.ResponseWriter, r *http.Request) bool {
 	if ok {
 		return true
 	}
+	l.refused.Add(1)
 	p := problem.TooMany(wait)
 	w.Header().Set("Ratelimit-Policy", l.policy)
 	w.Header().Set("Ratelimit", l.nothing+strconv.Itoa(p.RetryAfter))
 	problem.Close(w, r)
 	problem.Write(w, p)
 	return false
-}
-
-// Of returns the limiter of a route, nil if it has none.
-func Of(route config.Route) *Limiter {
-	if c := route.RateLimit; c != nil && c.Rate > 0 {
-		return New(*c, vtime.Real{})
-	}
-	return nil
 }

@@ -118,7 +118,7 @@ func TestRefusal(t *testing.T) {
 	}
 	for _, tt := range tests {
 		synctest.Test(t, func(t *testing.T) {
-			l := Of(config.Route{RateLimit: &tt.cfg})
+			l := (&Limiters{}).Of(config.Route{RateLimit: &tt.cfg})
 			passed := 0
 			w := httptest.NewRecorder()
 			for l.Allow(w, from("192.0.2.1:5000")) {
@@ -155,7 +155,7 @@ func TestBodyThatIsNotReadClosesTheConnection(t *testing.T) {
 
 func TestNoLimit(t *testing.T) {
 	for _, c := range []*config.RateLimit{nil, {Per: "client"}} {
-		if l := Of(config.Route{RateLimit: c}); l != nil || !l.Allow(nil, nil) {
+		if l := (&Limiters{}).Of(config.Route{RateLimit: c}); l != nil || !l.Allow(nil, nil) {
 			t.Errorf("%+v is a limit", c)
 		}
 	}

@@ -102,35 +102,27 @@ func ceil(t time.Time) int64 {
 // states lists the states, the one that matters most last.
 var states = [...]recloser.State{recloser.Closed, recloser.HeldClosed, recloser.HalfOpen, recloser.Open, recloser.Isolated}
 
-// sumOf adds up the breakers of a dependency, and returns the state that matters
-// most of theirs.
+// sumOf returns what a dependency has counted, with all keys, and the state that matters
+// most of its breakers'.
 func sumOf(d *dependency.Dependency) (sum totals, worst uint8) {
+	s := d.Stats()
+	sum = totals{
+		good: s.Success, failed: s.Failed, slow: s.Slow, ignored: s.Ignored, refused: d.Bulkhead.Refused() + d.Limited.Load(),
+		latency: s.Latency.Counts, bounds: s.Latency.Bounds,
+	}
+	for _, n := range s.Refused {
+		sum.refused += n
+	}
 	for b := range d.EachBreaker {
-		s := b.Stats()
-		sum.good += s.Success
-		sum.failed += s.Failed
-		sum.slow += s.Slow
-		sum.ignored += s.Ignored
-		for _, n := range s.Refused {
-			sum.refused += n
-		}
-		if sum.latency == nil {
-			sum.latency, sum.bounds = s.Latency.Counts, s.Latency.Bounds
-		} else {
-			for i, n := range s.Latency.Counts {
-				sum.latency[i] += n
-			}
-		}
-		if i := slices.Index(states[:], s.State); i > int(worst) {
+		if i := slices.Index(states[:], b.State()); i > int(worst) {
 			worst = uint8(i)
 		}
 	}
-	sum.refused += d.Bulkhead.Refused()
 	return sum, worst
 }
 
-// until returns what was counted from t to now. Breakers of keys come and go, and
-// take their numbers with them: nothing is below zero.
+// until returns what was counted from t to now. Another key of a dependency begins anew:
+// nothing is below zero.
 func (t totals) until(now totals) totals {
 	d := totals{
 		good: less(now.good, t.good), failed: less(now.failed, t.failed), slow: less(now.slow, t.slow),
