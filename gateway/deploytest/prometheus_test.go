@@ -102,7 +102,7 @@ dependencies:
   dune: { url: %q, group: hills }
   elm: { url: %q, key: header X-Property }
 routes:
-  - path: /{dependency}/*
+  - { path: "/{dependency}/*", rate_limit: { per: client, rate: 10000/s } }
 `, hotel(gatewaytest.Yes()), hotel(gatewaytest.Hang()), hotel(gatewaytest.InTurn(gatewaytest.Yes(), gatewaytest.Answer(500, ""), gatewaytest.Answer(500, ""))), hotel(gatewaytest.Yes()), hotel(gatewaytest.Yes())))
 	write(t, g.token, g.createToken("viewer"))
 	g.operator = g.createToken("operator")

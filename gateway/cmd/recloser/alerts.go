@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -148,7 +149,7 @@ func (p *program) showDeliveries(a alertsRun, all []client.Entry[client.Delivery
 		default:
 			colour = faint
 		}
-		t.add(cell{text: v.At.Local().Format("2006-01-02 15:04:05")}, cell{text: v.Channel}, cell{text: v.Title}, cell{v.Result, colour}, cell{text: strconv.Itoa(v.Tries)}, cell{text: v.Fault})
+		t.add(cell{text: v.At.UTC().Format(time.RFC3339)}, cell{text: v.Channel}, cell{text: v.Title}, cell{v.Result, colour}, cell{text: strconv.Itoa(v.Tries)}, cell{text: v.Fault})
 	}
 	return t.write(p.stdout, a.look(p.stdout))
 }

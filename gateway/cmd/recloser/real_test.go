@@ -182,7 +182,7 @@ alerts:
 		{exitGood, `ops +A test of Recloser's alerts +accepted +1`, []string{"alerts", "test", "ops", "--reason", "x"}},
 		{exitFailed, `cms +A test of Recloser's alerts +refused +1 +answered 410 Gone(.|\n)*cms did not take the message`, []string{"alerts", "test"}},
 		{exitNotFound, `there is no channel "nobody"`, []string{"alerts", "test", "nobody"}},
-		{exitGood, `(ops.*accepted(.|\n)*){2}`, []string{"alerts", "deliveries"}},
+		{exitGood, `(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ +ops.*accepted(.|\n)*){2}`, []string{"alerts", "deliveries"}},
 		{exitGood, `"channel": ?"cms"`, []string{"alerts", "deliveries", "--channel", "cms", "-o", "json"}},
 	} {
 		r := run(t, c.args...)

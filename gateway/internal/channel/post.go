@@ -146,12 +146,22 @@ func mask(err error, u *url.URL) string {
 		password, _ := u.User.Password()
 		secrets = append(secrets, u.User.String(), u.User.Username(), password)
 	}
+	if !slices.Contains(addressed, u.Scheme) {
+		secrets = append(secrets, u.Host)
+	}
 	return without(err.Error(), secrets)
 }
 
-// shortest is how long a part of a secret is that gives it away. What is shorter
-// is no use to anybody, and hiding it would spoil the text.
-const shortest = 8
+// addressed are the schemes of URLs whose host is a machine's name. Several of
+// shoutrrr's services have a key there.
+var addressed = []string{"http", "https", "smtp", "generic", "gotify", "matrix", "mattermost", "rocketchat", "opsgenie", "zulip", "ntfy", "signal", "mqtt", "mqtts"}
+
+// shortest is how long a part of a secret is that gives it away, and short how long a
+// whole one. What is shorter is no use to anybody, and hiding it would spoil the text.
+const (
+	shortest = 8
+	short    = 4
+)
 
 // without replaces every part of a secret: an echo may begin or end anywhere.
 func without(text string, secrets []string) string {
@@ -163,6 +173,11 @@ func without(text string, secrets []string) string {
 				break
 			}
 			hide = n
+		}
+		for _, s := range secrets {
+			if len(s) >= short && strings.HasPrefix(text, s) {
+				hide = max(hide, len(s))
+			}
 		}
 		if hide > 0 {
 			out.WriteString("***")

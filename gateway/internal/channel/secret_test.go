@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -120,6 +121,26 @@ func TestG18ShoutrrrKeepsTheSecret(t *testing.T) {
 		}
 		checkSecret(t, err.Error(), "")
 		checkSecret(t, fmt.Sprintf("%v %+v %#v", c, c, c), "")
+	}
+}
+
+// Where a service has its key in the place of the host, that is none of anybody's
+// business; nor is a password that is short.
+func TestSecretsInOddPlaces(t *testing.T) {
+	for _, c := range []struct{ url, text, want string }{
+		{"pushbullet://o.k3v7q2abcd/device", "dial o.k3v7q2abcd: refused", "dial ***: refused"},
+		{"ifttt://k3v7q2abcd/?events=trip", "no such key k3v7q2abcd", "no such key ***"},
+		{"telegram://110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw@telegram?chats=@ops", "post https://api.telegram.org/bot110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw/x: EOF", "post https://api.***.org/bot***/x: EOF"},
+		{"smtp://ann:pass@mail.hotel.test:587/?from=a@b.example&to=c@d.example", "mail.hotel.test:587 refused ann with pass", "mail.hotel.test:587 refused ann with ***"},
+		{"https://prod.example/hooks?sig=abcd", "bad sig abcd", "bad sig ***"},
+		{"https://prod.example/hooks?v=1", "answered 1", "answered 1"},
+		{"pagerduty://events.pagerduty.com/eventsrouting?severity=critical", "eventsrouting is unknown", "*** is unknown"},
+	} {
+		u, err := url.Parse(c.url)
+		must(t, err)
+		if got := mask(errors.New(c.text), u); got != c.want {
+			t.Errorf("%s: %q, want %q", c.url, got, c.want)
+		}
 	}
 }
 

@@ -34,6 +34,29 @@ func Kinds() []Kind {
 	return []Kind{Started, Ended, Reminder, Flapping, Calm, Isolated, Held, Released, Ending, Endless, Removed, Test}
 }
 
+// byHand reports whether it is about what an operator has set.
+func (k Kind) byHand() bool {
+	switch k {
+	case Isolated, Held, Released, Ending, Endless:
+		return true
+	case Started, Ended, Reminder, Flapping, Calm, Removed, Test:
+	}
+	return false
+}
+
+// Overtakes reports whether news of this kind about a dependency makes what was to be
+// told of it before stale: the end of an incident tells its beginning too, but not what
+// an operator has set meanwhile.
+func (k Kind) Overtakes(before Kind) bool {
+	switch {
+	case k == Test || before == Test:
+		return false
+	case k == Removed:
+		return true
+	}
+	return k.byHand() == before.byHand()
+}
+
 // Message is one piece of news, about one dependency or several.
 type Message struct {
 	ID    string    `json:"id"` // its own; a message that is sent again keeps it

@@ -221,7 +221,8 @@ type Letter struct {
 }
 
 // Push takes letters, and keeps them in the same transaction as changes. What still
-// waits for the same channel about the same dependencies is stale now.
+// waits for the same channel about the same dependencies is stale now, if the newer
+// kind overtakes the older.
 func (b *Outbox) Push(letters []Letter, changes ...history.Change) {
 	b.saving.Lock() // first: nobody else is to write down the letters without the changes
 	defer b.saving.Unlock()
@@ -246,7 +247,7 @@ func (b *Outbox) Push(letters []Letter, changes ...history.Change) {
 // is if it must be sent again.
 func (b *Outbox) overtake(l Letter) {
 	for _, d := range b.all {
-		if d.Result != Waiting || d.Channel != l.Channel {
+		if d.Result != Waiting || d.Channel != l.Channel || !l.Message.Kind.Overtakes(d.Kind) {
 			continue
 		}
 		left, some := d.Message.For(func(i message.Item) bool {

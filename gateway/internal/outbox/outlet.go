@@ -204,7 +204,7 @@ func (o *outlet) handOver(d *Delivery) bool {
 	// It may have been told the same, or what came after it, by a route of its own.
 	news, some := d.Message.For(func(i message.Item) bool {
 		return !slices.ContainsFunc(o.box.all, func(other *Delivery) bool {
-			return other.Channel == o.Fallback && !other.At.Before(d.At) && slices.Contains(other.Dependencies, i.Dependency)
+			return other.Channel == o.Fallback && !other.At.Before(d.At) && other.Kind.Overtakes(d.Kind) && slices.Contains(other.Dependencies, i.Dependency)
 		})
 	})
 	if some {
