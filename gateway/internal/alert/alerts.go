@@ -71,6 +71,18 @@ type told struct {
 	channels []channel.Channel // as in Alerts
 }
 
+// channel returns the one that was made of the same settings, nil if none was.
+func (t *told) channel(c config.Channel) channel.Channel {
+	if t != nil {
+		for i, has := range t.Channels {
+			if reflect.DeepEqual(has, c) {
+				return t.channels[i]
+			}
+		}
+	}
+	return nil
+}
+
 func (t *told) rules() incident.Rules { return incident.Rules{Calm: t.Calm, Reminder: t.Reminder} }
 
 // recentMessages is how many messages are kept for Messages.
@@ -114,9 +126,12 @@ func New(o Options) *Alerts {
 // tell makes the channels of c, has what comes from now on go by it, and returns them
 // for the outbox.
 func (a *Alerts) tell(c config.Alerts) (all []outbox.Channel) {
-	t := &told{Alerts: c}
+	t, before := &told{Alerts: c}, a.told.Load()
 	for _, one := range c.Channels {
-		to := channel.New(one, a.o.Client)
+		to := before.channel(one)
+		if to == nil {
+			to = channel.New(one, a.o.Client)
+		}
 		t.channels = append(t.channels, to)
 		all = append(all, outbox.Channel{Name: one.Name, Fallback: one.Fallback, Channel: to})
 	}

@@ -49,9 +49,11 @@ func TestG16ReloadInTheQuietTime(t *testing.T) {
 		}}
 		r := start(t, w, none, teams("ops", "prod.example"))
 		same := config.Alerts{Calm: time.Minute, Reminder: time.Hour, Channels: []config.Channel{teams("ops", "prod.example")}}
+		other := same // in what is not of the channel
+		other.Reminder, other.Channels = 2*time.Hour, append(other.Channels, teams("coast", "coast.example", "other"))
 		r.goes("h", recloser.Closed, recloser.Open)
-		for range 20 {
-			r.Reload(same)
+		for i := range 20 {
+			r.Reload([]config.Alerts{same, other}[i%2])
 			pass(time.Second)
 		}
 		r.w.want(t, "prod.example", "Hotel is cut off")

@@ -13,7 +13,7 @@ import (
 	"github.com/recloser-go/recloser/gateway/internal/message"
 )
 
-// Channel is a way to reach people. Send is safe for concurrent use: a test may pass
+// Channel is a way to reach people. Two are the same if they are equal. Send is safe for concurrent use: a test may pass
 // what waits. It returns nil once the other side has accepted the message; an error is
 // tried again unless it is a *SendError that says Permanent. No error holds a
 // secret.
@@ -49,7 +49,7 @@ func New(c config.Channel, client *http.Client) Channel {
 	case config.Slack:
 		return slack{p}
 	case config.Webhook:
-		return webhook{p, func() []byte { return []byte(c.Key.Reveal()) }}
+		return &webhook{p, func() []byte { return []byte(c.Key.Reveal()) }}
 	case config.Alertmanager:
 		return alertmanager{p}
 	case config.Shoutrrr:

@@ -3,8 +3,10 @@ package channel
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -17,6 +19,8 @@ import (
 
 // sendTimeout bounds one try, to the end of the answer.
 const sendTimeout = 10 * time.Second
+
+const noAnswer = "no answer in time"
 
 // poster sends to one URL.
 type poster struct {
@@ -83,7 +87,13 @@ func (p *poster) post(ctx context.Context, path string, body []byte, header http
 	req.Header = header
 	req.Header.Set("User-Agent", "recloser")
 	resp, err := p.client.Do(req)
-	if err != nil {
+	var late net.Error
+	switch {
+	case errors.As(err, &late) && late.Timeout():
+		return answer{}, &SendError{Text: noAnswer}
+	case errors.Is(err, io.EOF):
+		return answer{}, &SendError{Text: "the connection was closed without an answer"}
+	case err != nil:
 		return answer{}, &SendError{Text: p.mask(err)}
 	}
 	defer resp.Body.Close()

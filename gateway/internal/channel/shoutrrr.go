@@ -25,15 +25,15 @@ func newShoutrrr(c config.Channel) Channel {
 	if err != nil {
 		u = &url.URL{}
 	}
-	return viaShoutrrr{name: c.Name, url: func() *url.URL { return u }, busy: make(chan struct{}, 1)}
+	return &viaShoutrrr{name: c.Name, url: func() *url.URL { return u }, busy: make(chan struct{}, 1)}
 }
 
 // String names the channel and keeps its URL back.
-func (s viaShoutrrr) String() string { return fmt.Sprintf("shoutrrr channel %q", s.name) }
+func (s *viaShoutrrr) String() string { return fmt.Sprintf("shoutrrr channel %q", s.name) }
 
 // Send sends m as text. The library takes no context: a try that takes too long goes
 // on without anybody who waits, and counts as failed.
-func (s viaShoutrrr) Send(ctx context.Context, m message.Message) error {
+func (s *viaShoutrrr) Send(ctx context.Context, m message.Message) error {
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
 	select {
@@ -53,7 +53,7 @@ func (s viaShoutrrr) Send(ctx context.Context, m message.Message) error {
 		}
 		return nil
 	case <-ctx.Done():
-		return &SendError{Text: "no answer in time"}
+		return &SendError{Text: noAnswer}
 	}
 }
 
@@ -65,7 +65,7 @@ func (silent) Print(...any)          {}
 func (silent) Printf(string, ...any) {}
 func (silent) Println(...any)        {}
 
-func (s viaShoutrrr) send(m message.Message) error {
+func (s *viaShoutrrr) send(m message.Message) error {
 	sender, err := shoutrrr.NewSender(silent{}, s.url().String())
 	if err != nil {
 		return err

@@ -108,7 +108,7 @@ func causeOf(w message.Why) *cause {
 }
 
 // Send posts m as a CloudEvent.
-func (w webhook) Send(ctx context.Context, m message.Message) error {
+func (w *webhook) Send(ctx context.Context, m message.Message) error {
 	body, err := Event(m)
 	if err != nil {
 		return &SendError{Permanent: true, Text: err.Error()}

@@ -101,8 +101,8 @@ func New(o Options) *Outbox {
 }
 
 // Reload puts other channels in the place of those there are. One that keeps its name
-// keeps what waits for it, which is tried again at once, by its new settings. What waits
-// for one that is gone is given up.
+// keeps what waits for it, which is tried again at once if it is not equal to the one
+// before. What waits for one that is gone is given up.
 func (b *Outbox) Reload(channels []Channel) {
 	defer b.save()
 	b.mu.Lock()
@@ -111,10 +111,11 @@ func (b *Outbox) Reload(channels []Channel) {
 	b.outlets = make(map[string]*outlet)
 	for _, c := range channels {
 		o := before[c.Name]
-		if o == nil {
+		switch {
+		case o == nil:
 			o = newOutlet(c, b)
 			b.run(o)
-		} else {
+		case o.Channel != c:
 			o.Channel = c
 			o.poke(o.changed)
 		}
