@@ -29,7 +29,7 @@ func (m Message) Facts(at Moments) []Fact {
 	case len(m.Items) > 1:
 		f.common(m)
 	}
-	if do := m.toDo(); do != "" {
+	if do := m.advice(); do != "" {
 		f.add("To do", do)
 	}
 	return f.all

@@ -107,8 +107,8 @@ var (
 	passed = effect{"was cut off", "were cut off", "nothing here: calls pass again. There is a message once that has lasted"}
 )
 
-// toDo says what the reader is to do, "" if nothing.
-func (m Message) toDo() string {
+// advice says what the reader is to do, "" if nothing.
+func (m Message) advice() string {
 	do := effects[m.Kind].do
 	switch {
 	case m.Kind == Started && m.Passes():
