@@ -121,7 +121,7 @@ func TestRun(t *testing.T) {
 	if want := []recloser.State{recloser.Open, recloser.HalfOpen, recloser.Closed}; !slices.Equal(states, want) {
 		t.Errorf("hotel-3 became %v, want %v", states, want)
 	}
-	for _, want := range []string{"hotel-3 hangs", "hotel-3 open: cut off", "hotel-3 half-open: on trial", "of 12 cut off", "hotel-3: since "} {
+	for _, want := range []string{"hotel-3 hangs", "hotel-3 open: cut off", "hotel-3 half-open: on trial", "of 12 cut off", ", since "} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the output does not say %q", want)
 		}
