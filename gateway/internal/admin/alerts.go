@@ -3,7 +3,9 @@ package admin
 import (
 	"context"
 	"fmt"
+	"math"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 
 	"github.com/recloser-go/recloser/gateway/internal/auth"
 	"github.com/recloser-go/recloser/gateway/internal/config"
+	"github.com/recloser-go/recloser/gateway/internal/incident"
 	"github.com/recloser-go/recloser/gateway/internal/outbox"
 )
 
@@ -39,15 +42,45 @@ type Delivery struct {
 	Tries        int        `json:"tries"`
 	Fault        string     `json:"fault" doc:"Why the last try failed; empty if it did not"`
 	Done         *time.Time `json:"done" doc:"When it was accepted or given up; null: it waits"`
+	Next         *time.Time `json:"next" doc:"When it is tried again; null: it is done, or was not tried yet"`
 }
 
 func newDelivery(d outbox.Delivery) Delivery {
 	v := Delivery{
 		ID: d.ID, At: stamp(d.At), Channel: d.Channel, Kind: string(d.Kind), Title: d.Title, Dependencies: []string{},
 		Result: string(d.Result), Tries: d.Tries, Fault: cut(d.Why, maxCause), Done: stampOrNull(d.Done),
+		Next: stampOrNull(d.Next),
 	}
 	v.Dependencies = append(v.Dependencies, d.Dependencies...)
 	return v
+}
+
+// Incident lasts from the first trip of a dependency until it has stayed closed for
+// a while.
+type Incident struct {
+	Dependency string     `json:"dependency" doc:"Its ID"`
+	Name       string     `json:"name" doc:"For people"`
+	Group      string     `json:"group"`
+	State      string     `json:"state" enum:"closed,open,half-open,isolated,held-closed" doc:"What happens to calls now"`
+	Since      time.Time  `json:"since" doc:"The first trip"`
+	Trips      int        `json:"trips"`
+	Spared     uint64     `json:"spared" doc:"Calls refused meanwhile"`
+	Why        string     `json:"why" doc:"Of the first trip, in the words of messages"`
+	Told       bool       `json:"told" doc:"There was a message about it"`
+	Flapping   bool       `json:"flapping" doc:"One of too many: there is no message about each"`
+	Closed     *time.Time `json:"closed" doc:"Since when calls pass again: it is over once they have for a while; null: they do not"`
+}
+
+func newIncident(i incident.Running) Incident {
+	return Incident{
+		Dependency: i.Dependency, Name: i.Name, Group: i.Group, State: i.State.String(), Since: stamp(i.Since), Trips: i.Trips,
+		Spared: i.Spared, Why: i.Why.InWords(), Told: i.Told, Flapping: i.Flapping, Closed: stampOrNull(i.Over),
+	}
+}
+
+// IncidentList is all that are not over.
+type IncidentList struct {
+	Incidents []Incident `json:"incidents" nullable:"false"`
 }
 
 // ChannelList is all channels.
@@ -69,12 +102,20 @@ type TestRequest struct {
 }
 
 type deliveriesInput struct {
-	Channel string `query:"channel" doc:"Only those to this channel"`
-	Before  string `query:"before" doc:"Those before this ID"`
-	Limit   int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"How many at most"`
+	Channel    string `query:"channel" doc:"Only those to this channel"`
+	Dependency string `query:"dependency" doc:"Only those about this dependency"`
+	Result     string `query:"result" enum:"waiting,accepted,merged,overtaken,handed over,refused,given up" doc:"Only those of which this has become"`
+	Before     string `query:"before" doc:"Those before this ID"`
+	Limit      int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"How many at most"`
+}
+
+// wants reports whether a delivery is asked for.
+func (in *deliveriesInput) wants(d outbox.Delivery) bool {
+	return (in.Result == "" || in.Result == string(d.Result)) && (in.Dependency == "" || slices.Contains(d.Dependencies, in.Dependency))
 }
 
 type (
+	incidentsOutput  struct{ Body IncidentList }
 	channelsOutput   struct{ Body ChannelList }
 	deliveriesOutput struct{ Body DeliveryList }
 	testInput        struct{ Body *TestRequest }
@@ -104,6 +145,19 @@ func (a *api) registerAlerts() {
 		},
 		role: auth.Viewer, whole: true, answer: DeliveryList{Deliveries: []Delivery{delivery}},
 	}, a.deliveries)
+	register(a, operation{
+		Operation: huma.Operation{
+			OperationID: "list-incidents", Method: http.MethodGet, Path: "/api/v1/alerts/incidents",
+			Summary:     "What is wrong now, as messages tell it",
+			Description: "Incidents that are not over. What operators have set is none; neither is what a maintenance covers.",
+			Errors:      []int{http.StatusNotImplemented},
+		},
+		role: auth.Viewer,
+		answer: IncidentList{[]Incident{{
+			Dependency: "hotel-1", Name: "Aurora Central", Group: "coast", State: "open", Since: exampleTime, Trips: 1, Spared: 120,
+			Why: "5 bad calls in a row; of the last 12 calls: 7 good, 5 failed", Told: true,
+		}}},
+	}, a.incidents)
 	tested := delivery
 	tested.Kind, tested.Title, tested.Dependencies = "test", "A test of Recloser's alerts", []string{}
 	register(a, operation{
@@ -143,13 +197,28 @@ func (a *api) deliveries(_ context.Context, in *deliveriesInput) (*deliveriesOut
 		return nil, absent("alerts")
 	}
 	out := &deliveriesOutput{DeliveryList{Deliveries: []Delivery{}}}
-	all := a.Alerts.Deliveries(in.Channel, in.Before, in.Limit+1)
-	for i, d := range all {
-		if i == in.Limit {
-			out.Body.Next = all[i-1].ID
+	for _, d := range a.Alerts.Deliveries(in.Channel, in.Before, math.MaxInt) {
+		if !in.wants(d) {
+			continue
+		}
+		if n := len(out.Body.Deliveries); n == in.Limit {
+			out.Body.Next = out.Body.Deliveries[n-1].ID
 			break
 		}
 		out.Body.Deliveries = append(out.Body.Deliveries, newDelivery(d))
+	}
+	return out, nil
+}
+
+func (a *api) incidents(ctx context.Context, _ *struct{}) (*incidentsOutput, error) {
+	if a.Alerts == nil {
+		return nil, absent("alerts")
+	}
+	out := &incidentsOutput{IncidentList{Incidents: []Incident{}}}
+	for _, i := range a.Alerts.Incidents() {
+		if a.sees(ctx, i.Dependency) {
+			out.Body.Incidents = append(out.Body.Incidents, newIncident(i))
+		}
 	}
 	return out, nil
 }

@@ -1,9 +1,11 @@
 package admin
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"github.com/recloser-go/recloser/gateway/internal/auth"
 	"github.com/recloser-go/recloser/gateway/internal/config"
 	"github.com/recloser-go/recloser/gateway/internal/incident"
+	"github.com/recloser-go/recloser/internal/eventually"
 )
 
 const hookSecret = "0123456789s3cr3t"
@@ -84,6 +87,17 @@ func TestAlertsAreShownAndTried(t *testing.T) {
 	if len(rest.Deliveries) != 1 || rest.Next != "" {
 		t.Errorf("%+v", rest)
 	}
+	for query, want := range map[string]int{"result=refused": 1, "result=accepted": 2, "result=waiting": 0, "channel=mail": 1, "channel=mail&result=accepted": 0, "dependency=hotel-1": 0} {
+		w.want(http.StatusOK, &page, "GET", "/api/v1/alerts/deliveries?"+query, "")
+		if len(page.Deliveries) != want || page.Next != "" {
+			t.Errorf("%s: %+v", query, page)
+		}
+	}
+	w.want(http.StatusOK, &page, "GET", "/api/v1/alerts/deliveries?result=accepted&limit=1", "")
+	if len(page.Deliveries) != 1 || page.Next != page.Deliveries[0].ID {
+		t.Errorf("%+v", page)
+	}
+	w.wantProblem(http.StatusUnprocessableEntity, "", "GET", "/api/v1/alerts/deliveries?result=lost", "")
 	w.want(http.StatusOK, &channels, "GET", "/api/v1/alerts/channels", "")
 	if channels.Channels[1].Last == nil || channels.Channels[1].Last.Result != "refused" {
 		t.Errorf("%+v", channels.Channels[1])
@@ -95,6 +109,57 @@ func TestAlertsAreShownAndTried(t *testing.T) {
 	}
 	if strings.Contains(w.log.String(), hookSecret) {
 		t.Errorf("the url is in the log: %s", w.log.String())
+	}
+}
+
+// A dependency's messages are found, one that is tried again says when, and what is
+// wrong is seen by those whom it concerns.
+func TestIncidentsAndTheirMessages(t *testing.T) {
+	down := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }))
+	t.Cleanup(down.Close)
+	var alerts *alert.Alerts
+	w := newWhole(t, signIn, func(o *Options) {
+		alerts = alert.New(alert.Options{
+			Config: config.Alerts{Calm: time.Minute, Reminder: time.Hour, Channels: []config.Channel{{Kind: config.Webhook, Name: "cms", URL: config.Secret(down.URL), Key: hookSecret}}},
+			Dependencies: func() []incident.Dependency {
+				return []incident.Dependency{{ID: "hotel-1", Name: "Aurora Central", Group: "coast"}, {ID: "hotel-3", Name: "hotel-3", Group: "hills"}}
+			},
+			Stats:   func(string) recloser.Stats { return recloser.Stats{} },
+			History: o.History,
+		})
+		o.Alerts = alerts
+	})
+	alerts.Start()
+	t.Cleanup(func() {
+		now, cancel := context.WithCancel(t.Context())
+		cancel()
+		alerts.Stop(now)
+	})
+	for _, id := range []string{"hotel-1", "hotel-3"} {
+		alerts.Listen(recloser.Transition{Name: id, From: recloser.Closed, To: recloser.Open, At: time.Now(), Reason: recloser.ReasonRun, Counts: recloser.Counts{Good: 7, Failed: 5, Run: 5}})
+	}
+	viewer, coast := w.token("v", auth.Viewer, ""), w.token("c", auth.Operator, "coast")
+	var list IncidentList
+	told := func(i Incident) bool { return i.Told }
+	eventually.True(t, 20*time.Second, func() bool {
+		w.want(http.StatusOK, &list, "GET", "/api/v1/alerts/incidents", "", viewer)
+		return len(list.Incidents) == 2 && slices.ContainsFunc(list.Incidents, told)
+	}, "both incidents, and a message")
+	if i := list.Incidents[0]; i.Dependency != "hotel-1" || i.Name != "Aurora Central" || i.Group != "coast" || i.State != "open" || i.Trips != 1 || i.Closed != nil || i.Flapping ||
+		i.Why != "5 bad calls in a row; of the last 12 calls: 7 good, 5 failed" {
+		t.Errorf("%+v", i)
+	}
+	w.want(http.StatusOK, &list, "GET", "/api/v1/alerts/incidents", "", coast)
+	if len(list.Incidents) != 1 || list.Incidents[0].Dependency != "hotel-1" {
+		t.Errorf("who sees the coast sees %+v", list)
+	}
+	var page DeliveryList
+	eventually.True(t, 20*time.Second, func() bool {
+		w.want(http.StatusOK, &page, "GET", "/api/v1/alerts/deliveries?dependency=hotel-3", "", viewer)
+		return len(page.Deliveries) == 1 && page.Deliveries[0].Tries > 0
+	}, "a try")
+	if d := page.Deliveries[0]; d.Result != "waiting" || d.Next == nil || d.Done != nil || !strings.Contains(d.Fault, "502") {
+		t.Errorf("%+v", d)
 	}
 }
 
@@ -115,5 +180,6 @@ func TestWithoutAlerts(t *testing.T) {
 	w := newWhole(t)
 	w.wantProblem(http.StatusNotImplemented, "no alerts", "GET", "/api/v1/alerts/channels", "")
 	w.wantProblem(http.StatusNotImplemented, "no alerts", "GET", "/api/v1/alerts/deliveries", "")
+	w.wantProblem(http.StatusNotImplemented, "no alerts", "GET", "/api/v1/alerts/incidents", "")
 	w.wantProblem(http.StatusNotImplemented, "no alerts", "POST", "/api/v1/alerts/test", "{}")
 }

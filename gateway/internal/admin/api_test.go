@@ -74,6 +74,7 @@ func TestOpenAPI(t *testing.T) {
 		"delete /api/v1/tokens/{id}",
 		"get /api/v1/alerts/channels",
 		"get /api/v1/alerts/deliveries",
+		"get /api/v1/alerts/incidents",
 		"get /api/v1/audit",
 		"get /api/v1/config",
 		"get /api/v1/dependencies",

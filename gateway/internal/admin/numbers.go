@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/recloser-go/recloser"
 	"github.com/recloser-go/recloser/gateway/internal/dependency"
 	"github.com/recloser-go/recloser/gateway/internal/series"
 )
@@ -22,7 +23,25 @@ type Numbers struct {
 	Rate    float64  `json:"rate" doc:"Calls per second that ended, over the last 10 s"`
 	P95MS   float64  `json:"p95_ms" doc:"Of calls that ended, the highest of the last 10 s; 0 without any"`
 	Last    [3]int   `json:"last" doc:"Calls in the last 2 s: good, bad, refused"`
+
+	spared Spared
 }
+
+// Spared is what was not waited for, since the start.
+type Spared struct {
+	Calls  uint64 `json:"calls" doc:"Calls not let through"`
+	WaitMS int64  `json:"wait_ms" doc:"About how long they would have waited: each for the slow limit"`
+}
+
+func sparedBy(s recloser.Stats) (all Spared) {
+	for _, refused := range s.Refused {
+		all.Calls += refused
+	}
+	all.WaitMS = int64(all.Calls) * s.SlowCall.Milliseconds() //nolint:gosec // nobody counts that far
+	return all
+}
+
+func (s *Spared) add(more Spared) { s.Calls, s.WaitMS = s.Calls+more.Calls, s.WaitMS+more.WaitMS }
 
 // pulseEvery is how often a stream carries numbers.
 const pulseEvery = 2 * time.Second
@@ -39,6 +58,7 @@ type frames struct {
 type frame struct {
 	body    []byte // JSON
 	changed uint64 // the seq at which it became what it is
+	spared  Spared
 }
 
 func newFrames() *frames { return &frames{latest: make(map[string]frame)} }
@@ -47,13 +67,11 @@ func newFrames() *frames { return &frames{latest: make(map[string]frame)} }
 func (a *api) numbersOf(ctx context.Context, d *dependency.Dependency, now time.Time) Numbers {
 	s, cfg := d.Stats(), d.Breaker.Config()
 	n := Numbers{
-		Judged: s.Window.Judged(), Run: s.Window.Run, Trials: s.Window.Good, AtRisk: near(s, cfg),
+		Judged: s.Window.Judged(), Run: s.Window.Run, Trials: s.Window.Good, AtRisk: near(s, cfg), spared: sparedBy(s),
 	}
+	n.Refused = n.spared.Calls
 	if ratio, enough := s.BadRatio(); enough {
 		n.Share = &ratio
-	}
-	for _, refused := range s.Refused {
-		n.Refused += refused
 	}
 	if a.Series == nil {
 		return n
@@ -87,13 +105,14 @@ func (f *frames) refresh(now time.Time, all []*dependency.Dependency, of func(*d
 	f.made = now
 	next := make(map[string]frame, len(all))
 	for _, d := range all {
-		body, err := json.Marshal(of(d))
+		n := of(d)
+		body, err := json.Marshal(n)
 		if err != nil {
 			continue // numbers always can be
 		}
 		was := f.latest[d.ID]
 		if !bytes.Equal(was.body, body) {
-			was = frame{body: body, changed: f.seq}
+			was = frame{body: body, changed: f.seq, spared: n.spared}
 		}
 		next[d.ID] = was
 	}
@@ -101,25 +120,33 @@ func (f *frames) refresh(now time.Time, all []*dependency.Dependency, of func(*d
 	return f.seq
 }
 
-// since returns the numbers of a dependency if they changed after that frame.
-func (f *frames) since(id string, seq uint64) (json.RawMessage, bool) {
+// since returns the numbers of a dependency if they changed after that frame, and
+// what it spared in any case.
+func (f *frames) since(id string, seq uint64) (body json.RawMessage, spared Spared, changed bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	got, ok := f.latest[id]
-	return got.body, ok && got.changed > seq
+	return got.body, got.spared, ok && got.changed > seq
 }
 
 // tellNumbers writes the numbers that changed after the frame that the stream
-// wrote last, and returns which frame that is now.
-func (a *api) tellNumbers(ctx context.Context, s *streamWriter, last uint64) uint64 {
+// wrote last, and what all of the reader's dependencies spared.
+func (a *api) tellNumbers(ctx context.Context, s *streamWriter) {
 	now := time.Now()
 	seq := a.frames.refresh(now, a.Dependencies.All(), func(d *dependency.Dependency) Numbers { return a.numbersOf(context.WithoutCancel(ctx), d, now) })
 	changed := make(map[string]json.RawMessage)
+	var all Spared
 	for _, d := range a.seen(ctx) {
-		if body, ok := a.frames.since(d.ID, last); ok {
+		body, spared, news := a.frames.since(d.ID, s.frame)
+		if news {
 			changed[d.ID] = body
 		}
+		all.add(spared)
 	}
+	s.frame = seq
 	s.message(0, "numbers", changed)
-	return seq
+	if all != s.spared {
+		s.message(0, "spared", all)
+		s.spared = all
+	}
 }

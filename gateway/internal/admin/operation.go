@@ -96,13 +96,22 @@ func (a *api) permit(role auth.Role, whole bool) func(huma.Context, func(huma.Co
 		case !c.Role.Covers(role):
 			why = fmt.Sprintf("%s is %s, and this takes the role %s", c.Name, withArticle(c.Role), role)
 		case whole && c.Group != "":
-			why = fmt.Sprintf("%s may look at and act on the group %q only, and this concerns the whole gateway", c.Name, c.Group)
+			why = partial(c)
 		default:
 			next(ctx)
 			return
 		}
 		_ = huma.WriteErr(a.routes, ctx, http.StatusForbidden, why)
 	}
+}
+
+// partial says why a caller that sees one group only is refused what concerns all
+// of them; "" for one that sees all.
+func partial(c auth.Caller) string {
+	if c.Group == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s may look at and act on the group %q only, and this concerns the whole gateway", c.Name, c.Group)
 }
 
 func withArticle(r auth.Role) string {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"github.com/recloser-go/recloser/gateway/internal/auth"
 	"github.com/recloser-go/recloser/gateway/internal/config"
 )
@@ -40,6 +42,14 @@ func (r *Reader) Numbers(ctx context.Context, id string) Numbers {
 		return Numbers{}
 	}
 	return r.a.numbersOf(ctx, d, time.Now())
+}
+
+// Spared is what the stream carries of all dependencies together, as it is now.
+func (r *Reader) Spared(ctx context.Context) (all Spared) {
+	for _, d := range r.a.seen(ctx) {
+		all.add(sparedBy(d.Breaker.Stats()))
+	}
+	return all
 }
 
 // Points are those of GET /api/v1/dependencies/{id}/series; step is "" or as there.
@@ -88,6 +98,48 @@ func (r *Reader) Maintenance(ctx context.Context) ([]Maintenance, error) {
 		return nil, err
 	}
 	return out.Body.Maintenance, nil
+}
+
+// Incidents are those of GET /api/v1/alerts/incidents.
+func (r *Reader) Incidents(ctx context.Context) ([]Incident, error) {
+	out, err := r.a.incidents(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	return out.Body.Incidents, nil
+}
+
+// Channels are those of GET /api/v1/alerts/channels, for those who see all groups;
+// others get a 403, as there.
+func (r *Reader) Channels(ctx context.Context) ([]Channel, error) {
+	if why := partial(auth.From(ctx)); why != "" {
+		return nil, huma.Error403Forbidden(why)
+	}
+	out, err := r.a.channels(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	return out.Body.Channels, nil
+}
+
+// DeliveriesQuery says which deliveries.
+type DeliveriesQuery struct {
+	Channel, Dependency, Result, Before string // "": all
+	Limit                               int
+}
+
+// Deliveries are those of GET /api/v1/alerts/deliveries, for those who see all
+// groups; others get a 403, as there.
+func (r *Reader) Deliveries(ctx context.Context, q DeliveriesQuery) (DeliveryList, error) {
+	if why := partial(auth.From(ctx)); why != "" {
+		return DeliveryList{}, huma.Error403Forbidden(why)
+	}
+	in := deliveriesInput(q)
+	out, err := r.a.deliveries(ctx, &in)
+	if err != nil {
+		return DeliveryList{}, err
+	}
+	return out.Body, nil
 }
 
 // Nodes are those of GET /api/v1/nodes.

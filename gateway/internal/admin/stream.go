@@ -37,7 +37,7 @@ func (a *api) registerStream() {
 			Summary: "What happens, as it happens",
 			Description: "Server-sent events. Each thing that happens is one whose event is its kind, whose id is its ID and whose data is as in /api/v1/events. " +
 				"A stream begins with one named dependency for each dependency, as it is now, and one named ready. After something happened to a dependency comes another one named dependency, or one named removed; none of these has an id. " +
-				"With numbers, there is also one named numbers every 2 s, which has no id: those of the dependencies of which any changed, by ID, the first time all; it comes even if none did, so a reader can tell silence from peace. " +
+				"With numbers, there is also one named numbers every 2 s, which has no id: those of the dependencies of which any changed, by ID, the first time all; it comes even if none did, so a reader can tell silence from peace. After it comes one named spared, the sum over all of them, if that changed. " +
 				"Each 15 s there is a comment. A reader that is too slow gets one named dropped and is cut off: it can go on with Last-Event-ID, and so can one whose connection broke.",
 			Responses: map[string]*huma.Response{
 				"200": {
@@ -131,12 +131,11 @@ func (a *api) stream(w http.ResponseWriter, r *http.Request, after int64, number
 	still := time.NewTicker(recheck)
 	defer still.Stop()
 	var pulse <-chan time.Time
-	var seen uint64 // the last frame of numbers that was written
 	if numbers {
 		ticker := time.NewTicker(pulseEvery)
 		defer ticker.Stop()
 		pulse = ticker.C
-		seen = a.tellNumbers(ctx, s, 0)
+		a.tellNumbers(ctx, s)
 		s.flush()
 	}
 	for s.err == nil {
@@ -155,7 +154,7 @@ func (a *api) stream(w http.ResponseWriter, r *http.Request, after int64, number
 		case <-beat.C:
 			s.text(": heartbeat\n\n")
 		case <-pulse:
-			seen = a.tellNumbers(ctx, s, seen)
+			a.tellNumbers(ctx, s)
 		case e, ok := <-live:
 			if !ok {
 				s.message(0, "dropped", dropped{"too slow, or the gateway stops: go on with Last-Event-ID"})
@@ -200,6 +199,8 @@ type streamWriter struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	known   map[string]bool // dependencies that the reader was told of
+	frame   uint64          // the last of the numbers that was written
+	spared  Spared          // as it was written last
 	err     error
 }
 

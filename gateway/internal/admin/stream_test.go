@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/recloser-go/recloser"
 	"github.com/recloser-go/recloser/gateway/internal/auth"
 	"github.com/recloser-go/recloser/gateway/internal/history"
 	"github.com/recloser-go/recloser/internal/eventually"
@@ -390,5 +391,26 @@ func TestStreamNumbers(t *testing.T) {
 	var last map[string]Numbers
 	if f.want("numbers", &last); len(last) != 0 {
 		t.Errorf("nothing changed, and %+v came", last)
+	}
+}
+
+// What is spared is added up for the reader, of all that he sees and of no more.
+func TestStreamSpared(t *testing.T) {
+	w := newWhole(t, signIn)
+	server := w.serve()
+	all, coast := w.token("all", auth.Viewer, ""), w.token("coast", auth.Viewer, "coast")
+	w.trip("hotel-1")
+	w.trip("bank")
+	w.calls("hotel-1", 2, recloser.ErrOpen)
+	w.calls("bank", 3, recloser.ErrOpen)
+	for _, tt := range []struct {
+		token func(*http.Request)
+		want  int64
+	}{{all, 5}, {coast, 2}} {
+		f := w.follow(server, tt.token, func(r *http.Request) { r.URL.RawQuery = "numbers=true" })
+		var spared Spared
+		if f.want("spared", &spared); spared != (Spared{uint64(tt.want), 2000 * tt.want}) { //nolint:gosec // above zero
+			t.Errorf("%+v, want %d calls", spared, tt.want)
+		}
 	}
 }

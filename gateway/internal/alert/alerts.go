@@ -58,6 +58,7 @@ type Alerts struct {
 	heard   []recloser.Transition // not yet looked at
 	recent  []message.Message
 	lasting []message.Message
+	current []incident.Running
 
 	wake    chan struct{} // holds one: something was heard
 	quit    chan struct{}
@@ -222,7 +223,7 @@ func (a *Alerts) look(now time.Time) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.lasting = a.incidents.Lasting()
+	a.lasting, a.current = a.incidents.Lasting(), a.incidents.Running()
 	a.recent = append(a.recent, messages...)
 	if n := len(a.recent) - recentMessages; n > 0 {
 		a.recent = slices.Delete(a.recent, 0, n)
@@ -303,6 +304,14 @@ func (a *Alerts) Messages() []message.Message {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.recent)
+}
+
+// Incidents returns those that are not over, as they were when they were looked at
+// last: a second ago at most.
+func (a *Alerts) Incidents() []incident.Running {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.current)
 }
 
 // Deliveries returns the latest messages to channels, newest first: of one channel

@@ -40,21 +40,40 @@ func (s *Incidents) Restore(k Kept) error {
 	return nil
 }
 
+// Running is an incident that is not over.
+type Running struct {
+	message.Item      // Over: since when it is closed; zero: it is not
+	Told         bool // people know of it
+	Flapping     bool // one of too many: they are not told of each
+}
+
+// Running returns the incidents that are not over, by the dependencies' IDs.
+func (s *Incidents) Running() []Running {
+	var all []Running
+	for _, id := range slices.Sorted(maps.Keys(s.records)) {
+		r := s.records[id]
+		i := r.Incident
+		if i == nil {
+			continue
+		}
+		is := Running{Item: r.lasting(id, s.item(id, i)), Told: i.Told, Flapping: !r.Flapping.IsZero()}
+		is.Over = i.Closed
+		all = append(all, is)
+	}
+	return all
+}
+
 // Lasting returns what lasts of what people were told: incidents as a Reminder,
 // and what operators have set as Endless.
 func (s *Incidents) Lasting() []message.Message {
 	incidents, overrides := message.Message{Kind: message.Reminder}, message.Message{Kind: message.Endless}
 	for _, id := range slices.Sorted(maps.Keys(s.records)) {
 		r := s.records[id]
-		named := func(i message.Item) message.Item {
-			i.State = r.State
-			return r.named(id, i)
-		}
 		if i := r.Incident; i != nil && i.Told {
-			incidents.Items = append(incidents.Items, named(s.item(id, i)))
+			incidents.Items = append(incidents.Items, r.lasting(id, s.item(id, i)))
 		}
 		if o := r.Override; o != nil && !o.Quiet {
-			overrides.Items = append(overrides.Items, named(o.item()))
+			overrides.Items = append(overrides.Items, r.lasting(id, o.item()))
 		}
 	}
 	var all []message.Message
@@ -64,4 +83,10 @@ func (s *Incidents) Lasting() []message.Message {
 		}
 	}
 	return all
+}
+
+// lasting is what lasts of a dependency, as it is now.
+func (r *record) lasting(id string, i message.Item) message.Item {
+	i.State = r.State
+	return r.named(id, i)
 }

@@ -48,6 +48,7 @@ type Delivery struct {
 	Done         time.Time        `json:"done,omitzero"`     // when Result became final
 	Message      *message.Message `json:"message,omitempty"` // nil once it is done
 	Via          []string         `json:"via,omitempty"`     // channels that have not taken it
+	Next         time.Time        `json:"-"`                 // of one that waits after a try: when the next one is
 
 	sending bool
 }
@@ -341,6 +342,9 @@ func (b *Outbox) Deliveries(name, before string, limit int) []Delivery {
 		if len(all) < limit && (name == "" || d.Channel == name) && (before == "" || d.ID < before) {
 			d := *d
 			d.Dependencies, d.Message = slices.Clone(d.Dependencies), nil
+			if o := b.outlets[d.Channel]; d.Result == Waiting && d.Tries > 0 && o != nil {
+				d.Next = o.next
+			}
 			all = append(all, d)
 		}
 	}

@@ -280,6 +280,24 @@ func TestRetry(t *testing.T) {
 	}
 }
 
+// Who looks sees when a message that was not taken is tried again.
+func TestNextTryIsKnown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &hook{answer: answers(waits(10*time.Minute), nil)}
+		r := start(t, Channel{Name: "ops", Channel: h})
+		r.tell("ops", news(message.Started, "a"))
+		synctest.Wait()
+		if d := r.Deliveries("ops", "", 9)[0]; d.Result != Waiting || !d.Next.Equal(time.Now().Add(10*time.Minute)) {
+			t.Errorf("%+v", d)
+		}
+		pass(11 * time.Minute)
+		if d := r.Deliveries("ops", "", 9)[0]; d.Result != Accepted || !d.Next.IsZero() {
+			t.Errorf("%+v", d)
+		}
+		r.end(t, time.Second)
+	})
+}
+
 func TestGivenUpAfterADay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &hook{answer: answers(down)}
