@@ -47,7 +47,7 @@ type Running struct {
 	Flapping     bool // one of too many: they are not told of each
 }
 
-// Running returns the incidents that are not over, by the dependencies' IDs.
+// Running returns the incidents that are not over, the oldest first.
 func (s *Incidents) Running() []Running {
 	var all []Running
 	for _, id := range slices.Sorted(maps.Keys(s.records)) {
@@ -60,6 +60,7 @@ func (s *Incidents) Running() []Running {
 		is.Over = i.Closed
 		all = append(all, is)
 	}
+	slices.SortStableFunc(all, func(a, b Running) int { return a.Since.Compare(b.Since) })
 	return all
 }
 

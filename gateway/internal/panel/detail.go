@@ -21,6 +21,9 @@ type detail struct {
 	Rules    []rule
 	Settings []config.Setting // with their origin; none for those who may not see them
 	Lines    []commandLine
+	Sent     []sent // messages about it
+	Whole    bool   // the caller may see those
+	MayNot   bool   // a link asked for an act, and the caller may not act
 }
 
 // rule is a setting in force, in words.
@@ -43,13 +46,24 @@ func (p *Panel) detail(ctx context.Context, v *view, r *http.Request) error {
 		row: newRow(ctx, v.read, d), Rules: rulesOf(&d), Lines: commandLines(&d, v.URL),
 		Lanes: newLaneChart(past, []admin.Dependency{d}, from, v.Now, !onlyWithNews), Happened: happened(past, 20),
 	}
+	page.recall(ctx, v.read)
+	page.MayNot = !v.Acts && r.URL.Query().Has("do")
+	if page.Whole = v.Me.Group == ""; page.Whole {
+		list, err := v.read.Deliveries(ctx, admin.DeliveriesQuery{Dependency: d.ID, Limit: 10})
+		if err != nil {
+			return err
+		}
+		for _, m := range list.Deliveries {
+			page.Sent = append(page.Sent, newSent(m))
+		}
+	}
 	prefix := "dependencies." + d.ID + "."
 	for _, s := range v.read.Settings(ctx) {
 		if name, ok := strings.CutPrefix(s.Path, prefix); ok {
 			page.Settings = append(page.Settings, config.Setting{Path: name, Value: plain.Line(s.Value), Origin: plain.Line(s.Origin)})
 		}
 	}
-	v.Page, v.Title, v.Of = "detail", fmt.Sprintf("%s: %s", d.ID, page.S.Effect), page
+	v.Page, v.Title, v.Renew, v.Of = "detail", fmt.Sprintf("%s: %s", d.ID, page.S.Effect), 10, page
 	return nil
 }
 

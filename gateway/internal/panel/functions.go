@@ -18,7 +18,7 @@ func functions(a *assets) template.FuncMap {
 		"ms":        milliseconds,
 		"lower":     strings.ToLower,
 		"state":     stateOf,
-		"ago":       func(t, now time.Time) string { return span(now.Sub(t)) },
+		"ago":       agoOf,
 		"until":     func(t *time.Time, now time.Time) string { return span(t.Sub(now)) },
 		"clock":     clockOf,
 		"iso":       iso,
@@ -37,23 +37,36 @@ func detailPath(id string) string { return "/d/" + url.PathEscape(id) }
 
 // iso writes a moment for scripts, which show it in the reader's own zone.
 func iso(moment any) string {
-	switch t := moment.(type) {
-	case time.Time:
-		return t.UTC().Format(time.RFC3339Nano)
-	case *time.Time:
+	if t, ok := momentOf(moment); ok {
 		return t.UTC().Format(time.RFC3339Nano)
 	}
 	return ""
 }
 
 func clockOf(moment any, now time.Time) string {
-	switch t := moment.(type) {
-	case time.Time:
+	if t, ok := momentOf(moment); ok {
 		return clock(t, now)
-	case *time.Time:
-		return clock(*t, now)
 	}
 	return ""
+}
+
+func agoOf(moment any, now time.Time) string {
+	if t, ok := momentOf(moment); ok {
+		return span(now.Sub(t))
+	}
+	return ""
+}
+
+func momentOf(moment any) (time.Time, bool) {
+	switch t := moment.(type) {
+	case time.Time:
+		return t, true
+	case *time.Time:
+		if t != nil {
+			return *t, true
+		}
+	}
+	return time.Time{}, false
 }
 
 // openTimes are how long a dependency is cut off by its rules, at first and at most.

@@ -50,11 +50,13 @@ func newHeadline(rows []row) headline {
 	return h
 }
 
-func dependencies(n int) string {
+func dependencies(n int) string { return countOf(n, "dependency", "dependencies") }
+
+func countOf(n int, one, many string) string {
 	if n == 1 {
-		return "1 dependency"
+		return "1 " + one
 	}
-	return fmt.Sprintf("%d dependencies", n)
+	return fmt.Sprintf("%d %s", n, many)
 }
 
 func isOrAre(n int) string {
@@ -62,4 +64,11 @@ func isOrAre(n int) string {
 		return "is"
 	}
 	return "are"
+}
+
+func doesOrDo(n int) string {
+	if n == 1 {
+		return "does"
+	}
+	return "do"
 }

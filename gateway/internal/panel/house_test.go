@@ -15,12 +15,15 @@ import (
 
 	"github.com/recloser-go/recloser"
 	"github.com/recloser-go/recloser/gateway/internal/admin"
+	"github.com/recloser-go/recloser/gateway/internal/alert"
 	"github.com/recloser-go/recloser/gateway/internal/auth"
 	"github.com/recloser-go/recloser/gateway/internal/config"
 	"github.com/recloser-go/recloser/gateway/internal/dependency"
 	"github.com/recloser-go/recloser/gateway/internal/history"
+	"github.com/recloser-go/recloser/gateway/internal/incident"
 	"github.com/recloser-go/recloser/gateway/internal/maintenance"
 	"github.com/recloser-go/recloser/gateway/internal/series"
+	"github.com/recloser-go/recloser/internal/eventually"
 )
 
 var errDown = errors.New("dial tcp 10.3.0.8:443: connect: connection refused")
@@ -32,6 +35,7 @@ type house struct {
 	history *history.History
 	plans   *maintenance.Runner
 	series  *series.Series
+	alerts  *alert.Alerts
 	tokens  *auth.Tokens
 	server  *httptest.Server
 	config  *config.Config
@@ -105,6 +109,7 @@ func openHouse(t *testing.T, file string, signIn bool, dependencies ...config.De
 				At: tr.At, Kind: history.KindTransition, Dependency: tr.Name, From: tr.From.String(), To: tr.To.String(),
 				Reason: string(tr.Reason), By: tr.By, Note: tr.Note, Run: tr.Counts.Run, Text: tr.String(),
 			})
+			h.alerts.Listen(tr)
 		})
 	}
 	h.history.Record(history.Event{At: time.Now().Add(-2 * time.Hour), Kind: history.KindGateway, Text: "started, version v0.1.0"})
@@ -115,6 +120,7 @@ func openHouse(t *testing.T, file string, signIn bool, dependencies ...config.De
 			return h.history.Commit(ctx, history.Act{}, history.PutMaintenance(w))
 		},
 	})
+	h.alerts = h.newAlerts()
 	h.series = series.New(series.Options{Dependencies: list.All, Store: h.history})
 	h.tokens = auth.NewTokens(h.history, nil)
 	log := slog.New(slog.NewTextHandler(&h.log, nil))
@@ -128,7 +134,7 @@ func openHouse(t *testing.T, file string, signIn bool, dependencies ...config.De
 	}
 	quit := make(chan struct{})
 	h.server = httptest.NewServer(admin.New(admin.Options{
-		Dependencies: list, History: h.history, Maintenance: h.plans, Series: h.series, Auth: callers, Tokens: h.tokens,
+		Dependencies: list, History: h.history, Maintenance: h.plans, Series: h.series, Alerts: h.alerts, Auth: callers, Tokens: h.tokens,
 		Config: func() *config.Config { return h.config }, Node: "gateway-1", Version: "v0.1.0", Log: log,
 		Pages: pages.Register, Quit: quit,
 	}))
@@ -139,6 +145,61 @@ func openHouse(t *testing.T, file string, signIn bool, dependencies ...config.De
 	})
 	t.Cleanup(h.stop)
 	return h
+}
+
+// newAlerts starts alerts with a channel that takes messages, one that does not just
+// now, and one whose address is wrong.
+func (h *house) newAlerts() *alert.Alerts {
+	others := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/good":
+			w.WriteHeader(http.StatusAccepted)
+		case "/busy":
+			w.WriteHeader(http.StatusBadGateway)
+		default:
+			w.WriteHeader(http.StatusGone)
+		}
+	}))
+	h.t.Cleanup(others.Close)
+	channel := func(kind config.ChannelKind, name, path, fallback string, groups ...string) config.Channel {
+		return config.Channel{Kind: kind, Name: name, URL: config.Secret(others.URL + path), Key: "0123456789abcdef", Fallback: fallback, Groups: groups}
+	}
+	a := alert.New(alert.Options{
+		Config: config.Alerts{Calm: time.Minute, Reminder: time.Hour, Channels: []config.Channel{
+			channel(config.Teams, "operators", "/good", ""),
+			channel(config.Webhook, "cms", "/busy", "", "Coast", "Metro"),
+			channel(config.Slack, "on-call", "/gone", "spare", "Coast"),
+			channel(config.Slack, "spare", "/good", ""),
+		}},
+		Dependencies: func() (all []incident.Dependency) {
+			for _, d := range h.list.All() {
+				all = append(all, incident.Dependency{ID: d.ID, Name: d.Name, Group: d.Group})
+			}
+			return all
+		},
+		Stats:   func(id string) recloser.Stats { return h.breaker(id).Stats() },
+		Covers:  h.plans.Covers,
+		History: h.history,
+	})
+	a.Start()
+	h.t.Cleanup(func() {
+		now, cancel := context.WithCancel(h.t.Context())
+		cancel()
+		a.Stop(now)
+	})
+	return a
+}
+
+// told waits until people were told what is wrong, as far as the channels let it.
+func (h *house) told() {
+	h.t.Helper()
+	eventually.True(h.t, longest, func() bool {
+		ends := make(map[string]bool)
+		for _, d := range h.alerts.Deliveries("", "", 99) {
+			ends[d.Channel+" "+string(d.Result)] = d.Tries > 0
+		}
+		return ends["operators accepted"] && ends["cms waiting"] && ends["on-call handed over"] && ends["spare accepted"]
+	}, "messages about what is wrong")
 }
 
 func (h *house) breaker(id string) *recloser.Breaker {
@@ -216,12 +277,10 @@ func many(t *testing.T, signIn bool) *house {
 	if err := h.breaker("hotel-36").HoldClosed("duty.manager", "we know", time.Time{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.breaker("hotel-39").Isolate("maintenance monthly patching", "monthly patching", time.Now().Add(30*time.Minute)); err != nil {
-		t.Fatal(err)
-	}
 	now := time.Now()
 	err := h.history.Commit(t.Context(), history.Act{At: now, Name: "override isolated", Target: "hotel-34", By: "duty.manager", Role: "operator", From: "10.0.0.7", Reason: "PMS upgrade on site", Until: now.Add(41 * time.Minute), Result: "done"},
 		history.PutMaintenance(maintenance.Window{ID: "k3v7q2ab", Name: "monthly patching", Groups: []string{"Lakes"}, From: now.Add(-time.Minute), To: now.Add(time.Hour), Effect: maintenance.NoMessages, Reason: "monthly patching", By: "ines", Created: now}),
+		history.PutMaintenance(maintenance.Window{ID: "k3v7q2ad", Name: "new rooms", Dependencies: []string{"hotel-39"}, From: now.Add(-time.Minute), To: now.Add(30 * time.Minute), Effect: maintenance.CutOff, Reason: "they add rooms to their system", By: "ines", Created: now}),
 		history.PutMaintenance(maintenance.Window{
 			ID: "k3v7q2ac", Name: "backup", Dependencies: []string{"hotel-1", "hotel-2"}, Effect: maintenance.CutOff, Reason: "backup of their database", By: "ines", Created: now,
 			Calendar: &maintenance.Calendar{Days: []string{"sat", "sun"}, From: "03:00", For: 90 * time.Minute, Zone: "Europe/Berlin"},
@@ -229,6 +288,7 @@ func many(t *testing.T, signIn bool) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
+	h.plans.Look(t.Context())
 	for back := 30; back >= 0; back-- {
 		for _, id := range []string{"hotel-1", "hotel-2", "hotel-4", "hotel-5", "hotel-7", "hotel-9", "hotel-10"} {
 			h.calls(id, 1+back%3, nil)

@@ -15,7 +15,7 @@ import (
 // overview is the page of all dependencies.
 type overview struct {
 	Headline headline
-	Spared   uint64
+	Spared   admin.Spared
 	Waiting  string // how long nobody had to wait
 	Cards    []row
 	More     int // that need attention and have no card
@@ -54,25 +54,13 @@ func (p *Panel) overview(ctx context.Context, v *view, _ *http.Request) error {
 	for i := range rows {
 		rows[i].Columns = columnsOf(ctx, v, rows[i].ID)
 	}
-	o := overview{Total: len(rows), Groups: groupsOf(rows), Headline: newHeadline(rows)}
+	o := overview{Total: len(rows), Groups: groupsOf(rows), Headline: newHeadline(rows), Spared: v.read.Spared(ctx)}
 	counts := make(map[string]int)
-	var waiting time.Duration
 	for _, r := range rows {
 		counts[r.S.Key]++
-		o.Spared += r.Numbers.Refused
-		if slow := r.Limits.SlowCallMS; slow != nil {
-			waiting += time.Duration(r.Numbers.Refused) * time.Duration(*slow) * time.Millisecond
-		}
-		if r.S.rank > 0 {
-			o.Cards = append(o.Cards, r)
-		}
 	}
-	o.Waiting = hours(waiting)
-	slices.SortStableFunc(o.Cards, func(a, b row) int { return a.S.rank - b.S.rank })
-	if len(o.Cards) > mostCards {
-		o.More = len(o.Cards) - mostCards
-		o.Cards = o.Cards[:mostCards]
-	}
+	o.Waiting = hours(time.Duration(o.Spared.WaitMS) * time.Millisecond)
+	o.Cards, o.More = cardsOf(ctx, v, rows)
 	for _, s := range states() {
 		if counts[s.Key] > 0 || s.Key == open || s.Key == closed {
 			o.Filters = append(o.Filters, filter{s, counts[s.Key]})
@@ -85,8 +73,26 @@ func (p *Panel) overview(ctx context.Context, v *view, _ *http.Request) error {
 	o.Lanes = newLaneChart(past, dependenciesOf(rows), v.Now.Add(-time.Hour), v.Now, onlyWithNews)
 	o.Together = together(past, rows, v.Now)
 	o.Happened = happened(past, 12)
-	v.Page, v.Title, v.Of = "overview", o.Headline.Text, o
+	v.Page, v.Title, v.Renew, v.Of = "overview", o.Headline.Text, 120, o
 	return nil
+}
+
+// cardsOf returns what needs attention, most first, as far as there is room, and how
+// much more there is.
+func cardsOf(ctx context.Context, v *view, rows []row) (cards []row, more int) {
+	for _, r := range rows {
+		if r.S.rank > 0 {
+			cards = append(cards, r)
+		}
+	}
+	slices.SortStableFunc(cards, func(a, b row) int { return a.S.rank - b.S.rank })
+	if more = len(cards) - mostCards; more > 0 {
+		cards = cards[:mostCards]
+	}
+	for i := range cards {
+		cards[i].recall(ctx, v.read)
+	}
+	return cards, max(0, more)
 }
 
 func rowsOf(ctx context.Context, v *view) []row {
@@ -140,10 +146,8 @@ func happened(past *past, most int) []happening {
 		h.Word = strings.ToLower(h.S.Word)
 		if e.By != "" {
 			h.Why = plain.Line(e.Note)
-		} else if _, why, ok := strings.Cut(e.Text, "): "); ok {
-			h.Why = plain.Line(why)
 		} else {
-			h.Why = plain.Line(e.Reason)
+			h.Why = plain.Line(whyOfEvent(e))
 		}
 		all = append(all, h)
 	}

@@ -38,6 +38,7 @@ type view struct {
 	URL   string
 	Fault string // what is wrong with where history and acts are kept; "" if nothing is
 	Us    bool   // so many hang that it is rather this node's own network
+	Renew int    // seconds after which the page is made anew though nothing happened; 0: never
 	Of    any
 
 	read *admin.Reader

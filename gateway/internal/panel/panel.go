@@ -68,6 +68,7 @@ func (p *Panel) Register(read *admin.Reader, signedIn, everybody *http.ServeMux)
 		"/wall":        p.wall,
 		"/timeline":    p.timeline,
 		"/maintenance": p.maintenance,
+		"/alerts":      p.alerts,
 		"/audit":       p.audit,
 		"/nodes":       p.nodes,
 	} {

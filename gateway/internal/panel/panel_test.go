@@ -24,7 +24,7 @@ func TestOverview(t *testing.T) {
 	page := h.get("/", http.StatusOK)
 	for _, text := range []string{
 		"<title>5 of 40 dependencies are cut off – Recloser</title>",
-		`<h1>5 of 40 dependencies are cut off <span class="dim">2 of them by hand, 1 on trial, 1 at risk, 1 passing by hand</span></h1>`,
+		`<h1>5 of 40 dependencies are cut off <span class="dim">1 of them by hand, 1 of them as planned, 1 on trial, 1 at risk, 1 passing by hand</span></h1>`,
 		`<bdi>5 bad calls in a row (limit 5)</bdi> — <bdi>dial tcp 10.3.0.8:443: connect: connection refused</bdi>`,
 		"4 bad calls in a row — opens at 5",
 		"of 2 trials good",
@@ -110,7 +110,7 @@ func TestHostileNames(t *testing.T) {
 	if err := h.breaker("hotel-2").Isolate("in"+turns+"es", script, time.Time{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{"/", "/d/hotel-1", "/d/hotel-2", "/wall", "/timeline", "/maintenance", "/audit"} {
+	for _, path := range []string{"/", "/d/hotel-1", "/d/hotel-2", "/wall", "/timeline", "/maintenance", "/alerts", "/audit"} {
 		page := h.get(path, http.StatusOK)
 		if strings.Contains(page, "<script>alert") || strings.Contains(page, "<img") || strings.ContainsAny(page, turns) {
 			t.Errorf("%s: text by others got through: %s", path, page)
@@ -195,7 +195,7 @@ func gzipped(t *testing.T, text string) int {
 // Pages may load what is the gateway's own, and nothing that stands in them runs.
 func TestContentPolicy(t *testing.T) {
 	h := newHouse(t, false, hotels(t, 2)...)
-	for _, path := range []string{"/", "/d/hotel-1", "/wall", "/timeline", "/maintenance", "/audit", "/nodes", "/sign-in"} {
+	for _, path := range []string{"/", "/d/hotel-1", "/wall", "/timeline", "/maintenance", "/alerts", "/audit", "/nodes", "/sign-in"} {
 		resp, err := h.server.Client().Get(h.server.URL + path)
 		if err != nil {
 			t.Fatal(err)

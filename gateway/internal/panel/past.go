@@ -50,9 +50,20 @@ func readPast(ctx context.Context, read *admin.Reader, id string, from, to time.
 	if !whole && len(events) > 0 {
 		known = events[0].At
 	}
-	// Those of one key among many say nothing about the whole.
-	events = slices.DeleteFunc(events, func(e admin.Event) bool { return strings.HasPrefix(e.Text, e.Dependency+", key ") })
+	events = slices.DeleteFunc(events, ofKey)
 	return newPast(known, events, offTimes(ofGateway)), nil
+}
+
+// ofKey reports whether an event is about one key among many, which says nothing about
+// the whole.
+func ofKey(e admin.Event) bool { return strings.HasPrefix(e.Text, e.Dependency+", key ") }
+
+// whyOfEvent is the reason of a change, in words.
+func whyOfEvent(e admin.Event) string {
+	if _, why, ok := strings.Cut(e.Text, "): "); ok {
+		return why
+	}
+	return e.Reason
 }
 
 // readEvents returns the events oldest first, and whether those are all.

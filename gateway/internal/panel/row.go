@@ -20,9 +20,10 @@ type row struct {
 	Called  string // what people call it; "" if that is its ID
 	InGroup string
 	Numbers admin.Numbers
-	Reason  string // why, with what it is held against
-	Error   string // the last failure
-	By      string // who set it
+	Reason  string     // why, with what it is held against
+	Error   string     // the last failure
+	Trial   *time.Time // when the last trial failed; nil: none did since the trip
+	By      string     // who set it
 	Ends    *time.Time
 	NoEnd   bool    // set by hand, without an end
 	Limit   int     // in percent; 0: no such rule
@@ -52,12 +53,50 @@ func (r row) why() string {
 		return fmt.Sprintf("%d bad calls in a row — opens at %d", d.Window.Run, *d.Limits.Consecutive)
 	case r.S.Key == atRisk && d.Window.BadRatio != nil:
 		return fmt.Sprintf("%s of calls bad — opens at %d %%", percent(*d.Window.BadRatio), r.Limit)
-	case d.State == open && d.Reason == string(recloser.ReasonRate) && r.Limit > 0:
-		return fmt.Sprintf("%s (limit %d %%)", d.Why, r.Limit)
-	case d.State == open && d.Reason == string(recloser.ReasonRun) && d.Limits.Consecutive != nil:
-		return fmt.Sprintf("%s (limit %d)", d.Why, *d.Limits.Consecutive)
+	case d.State == open:
+		return d.Why + r.heldAgainst(d.Reason)
 	}
 	return d.Why
+}
+
+// heldAgainst is the limit that a trip for that reason is judged by.
+func (r row) heldAgainst(reason string) string {
+	limits := r.Limits
+	switch {
+	case reason == string(recloser.ReasonRate) && r.Limit > 0:
+		return fmt.Sprintf(" (limit %d %%)", r.Limit)
+	case reason == string(recloser.ReasonRun) && limits.Consecutive != nil:
+		return fmt.Sprintf(" (limit %d)", *limits.Consecutive)
+	}
+	return ""
+}
+
+// recall finds in the history what opened a dependency that is open or half-open, and
+// when its last trial failed: what the breaker says of itself is only its last step.
+func (r *row) recall(ctx context.Context, read *admin.Reader) {
+	if r.State != open && r.State != halfOpen {
+		return
+	}
+	const farBack = 200
+	list, err := read.Events(ctx, admin.EventsQuery{Dependency: r.ID, Kind: "transition", Page: admin.Page{Limit: farBack}})
+	if err != nil {
+		return // it shows what it has
+	}
+	for _, e := range list.Events {
+		switch {
+		case ofKey(e), e.Reason == string(recloser.ReasonRestored):
+		case e.From == halfOpen && e.To == open:
+			if r.Trial == nil {
+				r.Trial = &e.At
+			}
+		case e.To == open:
+			r.Reason = plain.Line(whyOfEvent(e) + r.heldAgainst(e.Reason))
+			return
+		case e.From != open: // somebody released it
+			r.Reason = plain.Line(whyOfEvent(e))
+			return
+		}
+	}
 }
 
 // ByHand reports whether an operator or a maintenance has set the state.

@@ -9,8 +9,9 @@ import (
 // shots.
 func TestShots(t *testing.T) {
 	h := many(t, false)
+	h.told()
 	b := newBrowser(t, h)
-	for name, path := range map[string]string{"overview": "/", "detail": "/d/hotel-3", "wall": "/wall", "timeline": "/timeline?back=6h", "maintenance": "/maintenance", "audit": "/audit", "nodes": "/nodes"} {
+	for name, path := range map[string]string{"overview": "/", "detail": "/d/hotel-3", "wall": "/wall", "timeline": "/timeline?back=6h", "maintenance": "/maintenance", "alerts": "/alerts", "audit": "/audit", "nodes": "/nodes"} {
 		b.open(path)
 		for _, theme := range []string{"light", "dark"} {
 			b.theme(theme)
@@ -40,7 +41,7 @@ func TestHostileNamesInBrowser(t *testing.T) {
 		h.trip(d.ID)
 	}
 	b := newBrowser(t, h)
-	for name, path := range map[string]string{"": "/", "-detail": "/d/" + all[3].ID, "-wall": "/wall", "-timeline": "/timeline", "-maintenance": "/maintenance"} {
+	for name, path := range map[string]string{"": "/", "-detail": "/d/" + all[3].ID, "-wall": "/wall", "-timeline": "/timeline", "-maintenance": "/maintenance", "-alerts": "/alerts"} {
 		b.open(path)
 		b.desk()
 		if wide := eval[int](b, "document.documentElement.scrollWidth"); wide > 1440 {

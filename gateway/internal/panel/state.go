@@ -29,7 +29,7 @@ func states() []state {
 	return []state{
 		{open, "Open", "cut off", 1},
 		{halfOpen, "Half-open", "on trial", 2},
-		{atRisk, "At risk", "passing, near a limit", 3},
+		{atRisk, "At risk", "passing, over 60 % of a limit", 3},
 		{isolated, "Isolated", "cut off by hand", 4},
 		{heldClosed, "Held closed", "passing by hand", 5},
 		{inMaintenance, "Maintenance", "cut off as planned", 6},

@@ -12,13 +12,13 @@ import (
 // span writes a time, whole seconds being as exact as is readable from afar.
 func span(d time.Duration) string { return plain.Span(d.Round(time.Second)) }
 
-// clock writes a moment: to the second within a day, else with the date.
+// clock writes a moment: with the date unless that is today's.
 func clock(t, now time.Time) string {
-	layout := "15:04:05 UTC"
-	if t.Sub(now) >= 24*time.Hour {
-		layout = "2006-01-02 15:04 UTC"
+	t, now = t.UTC(), now.UTC()
+	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		return t.Format("15:04:05 UTC")
 	}
-	return t.UTC().Format(layout)
+	return t.Format("2006-01-02 15:04 UTC")
 }
 
 // percent writes a share of 1. One that is not 0 or 1 never looks as if it were.
@@ -53,7 +53,7 @@ func milliseconds(ms float64) string {
 		return "–"
 	case ms < 10:
 		return fmt.Sprintf("%.1f ms", ms)
-	case ms < 10_000:
+	case ms < 1000:
 		return fmt.Sprintf("%.0f ms", ms)
 	}
 	return fmt.Sprintf("%.1f s", ms/1000)

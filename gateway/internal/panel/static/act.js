@@ -39,7 +39,7 @@ function show() {
   one('[data-submit]').textContent = words();
 }
 
-async function open(id) {
+async function open(id, mode) {
   let d;
   try {
     d = await call('GET', pathOf(id));
@@ -50,7 +50,11 @@ async function open(id) {
   dialog.querySelector('form').reset();
   one('[data-fault]').textContent = '';
   fill(d);
-  one(`[name="mode"][value="${d.override ? 'release' : 'isolated'}"]`).checked = true;
+  if (mode === 'release' && !d.override) {
+    tell(`Nothing was set by hand on ${d.id}: it is ${d.state} (${d.effect}) by itself.`);
+    return;
+  }
+  one(`[name="mode"][value="${mode ?? (d.override ? 'release' : 'isolated')}"]`).checked = true;
   show();
   dialog.showModal();
   one('textarea').focus();
@@ -134,6 +138,18 @@ async function tryNow(button) {
   }
 }
 
+// asked opens the dialog for what a link in a message asks for, once. It acts on
+// nothing by itself.
+function asked() {
+  const address = new URL(location.href);
+  const mode = { isolate: 'isolated', release: 'release' }[address.searchParams.get('do')];
+  const id = document.querySelector('main [data-act]')?.dataset.act;
+  if (!mode || document.body.dataset.page !== 'detail') return;
+  address.searchParams.delete('do');
+  history.replaceState(null, '', address);
+  open(id, mode);
+}
+
 export function listen() {
   if (!dialog) return;
   document.addEventListener('click', (e) => {
@@ -155,4 +171,5 @@ export function listen() {
     e.preventDefault();
     submit();
   });
+  asked();
 }

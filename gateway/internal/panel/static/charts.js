@@ -1,7 +1,7 @@
 // Charts of one dependency, from the API's series.
 
 import { call, pathOf } from './api.js';
-import { now } from './clock.js';
+import { clock, now } from './clock.js';
 
 const box = document.querySelector('[data-charts]');
 const names = { open: 'cut off: nothing to measure', isolated: 'isolated', maintenance: 'maintenance', 'half-open': 'on trial' };
@@ -97,7 +97,7 @@ function chart(into, data, { height, across, range, line, limit, text, marked })
   return new uPlot({
     width: into.clientWidth, height, legend: { show: false }, cursor: { show: false },
     scales: { x: { range: across }, y: { range } },
-    axes: [{ ...axis, values: (_, splits) => splits.map((s) => new Date(s * 1000).toTimeString().slice(0, 5)) }, { ...axis, size: 52 }],
+    axes: [{ ...axis, values: (_, splits) => splits.map((s) => clock(s * 1000, true).replace(/ (?=[\d:]+$)/, '\n')) }, { ...axis, size: 52 }],
     series: [{}, { stroke: resolve(line), width: 1.5, spanGaps: false }],
     hooks: { drawAxes: [drawBands(marked)], draw: [drawLimit(limit, text)] },
   }, data, into);

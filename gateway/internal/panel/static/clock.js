@@ -18,15 +18,19 @@ export function span(ms) {
   return two(86400, 'd', 3600, 'h');
 }
 
-const time = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
-const short = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
-const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
+const format = (options) => new Intl.DateTimeFormat('en-GB', options);
+const time = format({ hour: '2-digit', minute: '2-digit', second: '2-digit' });
+const short = format({ hour: '2-digit', minute: '2-digit' });
+const day = format({ day: 'numeric', month: 'short' });
+const dayOfYear = format({ day: 'numeric', month: 'short', year: 'numeric' });
 
-// clock writes a moment in the reader's own zone, with the day if that is not near.
+// clock writes a moment in the reader's own zone, with the day unless that is today.
 export function clock(moment, isShort) {
-  const far = Math.abs(moment - now()) > 20 * 3600e3;
-  if (isShort) return far ? `${day.format(moment)} ${short.format(moment)}` : short.format(moment);
-  return far ? `${day.format(moment)}, ${short.format(moment)}` : time.format(moment);
+  const at = new Date(moment);
+  const today = new Date(now());
+  if (at.toDateString() === today.toDateString()) return (isShort ? short : time).format(at);
+  const date = (at.getFullYear() === today.getFullYear() ? day : dayOfYear).format(at);
+  return `${date}${isShort ? ' ' : ', '}${short.format(at)}`;
 }
 
 function set(element, text) {

@@ -3,44 +3,50 @@
 
 import { localise, span } from './clock.js';
 import { morph } from './morph.js';
-import { show } from './numbers.js';
+import { show, showSpared } from './numbers.js';
 
-const silentFor = 5000; // numbers come every 2 s
+const silentFor = 4000; // numbers come every 2 s
 let heard = Date.now();
 let source;
+let changed; // called after each time the page was renewed
 
-// watch keeps the page live, and calls changed after each time it was renewed.
-export function watch(changed) {
-  connect(() => renewSoon(changed));
+// watch keeps the page live, and calls then after each time it was renewed.
+export function watch(then) {
+  changed = then;
+  connect();
   setInterval(judge, 500);
-  setInterval(() => {
-    if (!document.hidden && document.querySelector('.lanes rect')) renewSoon(changed); // what is drawn over time moves on
-  }, 120e3);
+  const every = Number(document.body.dataset.renew); // what the stream does not tell
+  if (every) {
+    setInterval(() => {
+      if (!document.hidden) refresh();
+    }, every * 1000);
+  }
   addEventListener('pagehide', () => source.close());
   addEventListener('pageshow', (e) => {
-    if (e.persisted) connect(() => renewSoon(changed));
+    if (e.persisted) connect();
   });
 }
 
-function connect(happened) {
+function connect() {
   source = new EventSource('/api/v1/stream?numbers=true');
   let first = true;
   source.addEventListener('ready', () => {
     hear();
-    if (!first) happened(); // what came in between is not known
+    if (!first) refresh(); // what came in between is not known
     first = false;
   });
   source.addEventListener('numbers', (e) => {
     hear();
-    if (show(JSON.parse(e.data))) happened();
+    if (show(JSON.parse(e.data))) refresh();
   });
   for (const kind of ['transition', 'act', 'maintenance', 'removed']) {
     source.addEventListener(kind, () => {
       hear();
-      happened();
+      refresh();
     });
   }
-  source.addEventListener('dropped', () => happened());
+  source.addEventListener('spared', (e) => showSpared(JSON.parse(e.data)));
+  source.addEventListener('dropped', refresh);
 }
 
 function hear() {
@@ -81,9 +87,9 @@ let pending = false;
 let again = false;
 let took = 0; // the last time
 
-// renewSoon renews once for all that happens at about the same time, and the more
+// refresh renews once for all that happens at about the same time, and the more
 // rarely the longer that takes: many viewers of many dependencies must not be a load.
-function renewSoon(changed) {
+export function refresh() {
   if (pending) {
     again = true;
     return;
@@ -92,15 +98,15 @@ function renewSoon(changed) {
   setTimeout(async () => {
     again = false;
     const began = performance.now();
-    await renew(changed);
+    await renew();
     took = performance.now() - began;
     pending = false;
-    if (again) renewSoon(changed);
+    if (again) refresh();
   }, Math.min(10e3, Math.max(200, 10 * took)));
 }
 
 // renew loads the page again and changes of it what differs.
-async function renew(changed) {
+async function renew() {
   let text;
   try {
     const answer = await fetch(location.href, { headers: { Accept: 'text/html' } });

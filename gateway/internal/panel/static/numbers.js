@@ -1,5 +1,7 @@
 // Numbers of dependencies, as text where the page has a place for them.
 
+import { span } from './clock.js';
+
 const grouped = new Intl.NumberFormat('fr-FR'); // 12 345, with a narrow space
 const cutOff = new Set(['open', 'isolated', 'maintenance']);
 
@@ -13,32 +15,34 @@ function percent(share) {
 function milliseconds(ms) {
   if (ms <= 0) return '–';
   if (ms < 10) return `${ms.toFixed(1)} ms`;
-  return ms < 10000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
+  return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
 }
 
 function set(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-const refused = new Map();
-
 // show writes numbers by dependency. It reports whether the page itself is not right
 // any more: one came near to a limit, or left it.
 export function show(all) {
   let stale = false;
   for (const [id, n] of Object.entries(all)) {
-    refused.set(id, n.refused);
     for (const part of document.querySelectorAll(`[data-id="${CSS.escape(id)}"]`)) {
-      const state = part.dataset.state;
+      const { state } = part.dataset;
       if (state === 'at-risk' ? !n.at_risk : state === 'closed' && n.at_risk) stale = true;
       write(part, n, cutOff.has(state));
     }
   }
-  let total = 0;
-  for (const n of refused.values()) total += n;
-  for (const e of document.querySelectorAll('[data-total="refused"]')) set(e, grouped.format(total));
   return stale;
 }
+
+// showSpared writes what all of them spared together.
+export function showSpared(spared) {
+  const texts = { calls: grouped.format(spared.calls), wait: hours(spared.wait_ms) };
+  for (const e of document.querySelectorAll('[data-spared]')) set(e, texts[e.dataset.spared]);
+}
+
+const hours = (ms) => (ms < 3600e3 ? span(ms) : `${(ms / 3600e3).toFixed(1)} h`);
 
 function write(part, n, isCutOff) {
   const known = n.share !== null && !isCutOff;

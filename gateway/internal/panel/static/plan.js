@@ -7,7 +7,7 @@ const path = '/api/v1/maintenance';
 const form = document.querySelector('[data-plan]');
 const dialog = document.querySelector('[data-end-dialog]');
 
-const chosen = (name) => [...form.elements[name]?.selectedOptions ?? []].map((o) => o.value);
+const chosen = (name) => [...form.querySelectorAll(`[name="${name}"]:checked`)].map((box) => box.value);
 
 // wanted is the plan that the form asks for. What is left out the gateway asks for.
 function wanted() {
@@ -18,8 +18,7 @@ function wanted() {
     effect: field('effect'), reason: field('reason'),
   };
   if (form.elements.kind.value === 'once') return { ...plan, from: moment('from'), to: moment('to') };
-  const days = [...form.querySelectorAll('[name="days"]:checked')].map((d) => d.value);
-  return { ...plan, calendar: { days, from: field('at'), for: field('for'), zone: field('zone') || undefined } };
+  return { ...plan, calendar: { days: chosen('days'), from: field('at'), for: field('for'), zone: field('zone') || undefined } };
 }
 
 async function submit() {
@@ -28,20 +27,41 @@ async function submit() {
   try {
     const plan = await call('POST', path, wanted());
     form.reset();
-    showKind();
+    show();
     tell(`Planned: ${plan.name}.`, () => call('DELETE', `${path}/${plan.id}${query({ reason: 'undone at once' })}`));
   } catch (problem) {
     fault.textContent = explain(problem);
   }
 }
 
-function showKind() {
+// again is a plan as it was.
+function again({ name, groups, dependencies, labels, effect, reason, from, to, calendar }) {
+  return { name, groups, dependencies, labels, effect, reason, from: from ?? undefined, to: to ?? undefined, calendar: calendar ?? undefined };
+}
+
+const count = (n, one, many) => (n === 1 ? `1 ${one}` : `${n} ${many}`);
+
+// show has the form ask for what it needs, and its button say all of it.
+function show() {
   for (const part of form.querySelectorAll('[data-kind]')) part.hidden = part.dataset.kind !== form.elements.kind.value;
+  const [groups, ids] = [chosen('groups'), chosen('dependencies')];
+  const what = [
+    groups.length > 0 && count(groups.length, 'group', 'groups'),
+    ids.length > 0 && (ids.length === 1 ? ids[0] : count(ids.length, 'dependency', 'dependencies')),
+  ].filter(Boolean).join(' and ');
+  const verb = form.elements.effect.value === 'cut-off' ? 'Plan to cut off' : 'Plan no messages about';
+  form.querySelector('[data-plan-submit]').textContent = `${verb} ${what || '…'}`;
 }
 
 if (form) {
   form.elements.zone.value = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  form.addEventListener('change', showKind);
+  form.elements.zone.defaultValue = form.elements.zone.value; // after a reset, too
+  show();
+  form.addEventListener('change', show);
+  form.querySelector('[data-pick-find]').addEventListener('input', (e) => {
+    const text = e.target.value.trim().toLowerCase();
+    for (const label of form.querySelectorAll('[data-picks] label')) label.hidden = !label.textContent.toLowerCase().includes(text);
+  });
   form.addEventListener('submit', (e) => {
     e.preventDefault();
     submit();
@@ -71,9 +91,10 @@ if (dialog) {
       return;
     }
     try {
+      const was = await call('GET', `${path}/${encodeURIComponent(id)}`);
       await call('DELETE', `${path}/${encodeURIComponent(id)}${query({ reason })}`);
       dialog.close();
-      tell('Ended.');
+      tell(`Ended: ${was.name}.`, () => call('POST', path, again(was)));
     } catch (problem) {
       fault.textContent = explain(problem);
     }
