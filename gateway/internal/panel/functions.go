@@ -13,18 +13,19 @@ import (
 // functions are what templates can use.
 func functions(a *assets) template.FuncMap {
 	return template.FuncMap{
-		"asset":     a.address,
-		"number":    number,
-		"ms":        milliseconds,
-		"lower":     strings.ToLower,
-		"state":     stateOf,
-		"ago":       agoOf,
-		"until":     func(t *time.Time, now time.Time) string { return span(t.Sub(now)) },
-		"clock":     clockOf,
-		"iso":       iso,
-		"openTimes": openTimes,
-		"line":      plain.Line,
-		"detail":    detailPath,
+		"asset":        a.address,
+		"number":       number,
+		"ms":           milliseconds,
+		"lower":        strings.ToLower,
+		"state":        stateOf,
+		"ago":          agoOf,
+		"until":        func(t *time.Time, now time.Time) string { return span(t.Sub(now)) },
+		"clock":        clockOf,
+		"iso":          iso,
+		"openTimes":    openTimes,
+		"line":         plain.Line,
+		"detail":       detailPath,
+		"dependencies": dependencies,
 		"link": func(to, text string, here bool) map[string]any {
 			return map[string]any{"To": to, "Text": text, "Here": here}
 		},

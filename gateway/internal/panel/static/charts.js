@@ -4,8 +4,14 @@ import { call, pathOf } from './api.js';
 import { clock, now } from './clock.js';
 
 const box = document.querySelector('[data-charts]');
-const names = { open: 'cut off: nothing to measure', isolated: 'isolated', maintenance: 'maintenance', 'half-open': 'on trial' };
-const colours = { open: '--open', isolated: '--by-hand', maintenance: '--planned', 'half-open': '--half-open' };
+// states whose times are marked: in which colour, and how else, as in the lanes.
+const states = {
+  open: { name: 'cut off: nothing to measure', colour: '--open', fill: slashes },
+  isolated: { name: 'cut off by hand', colour: '--by-hand', fill: grid },
+  maintenance: { name: 'cut off as planned', colour: '--planned', fill: bars },
+  'half-open': { name: 'on trial', colour: '--half-open', fill: dots },
+  'held-closed': { name: 'passing by hand', colour: '--by-hand', fill: slashes, pale: true },
+};
 let minutes = 15;
 let charts = [];
 let shown; // the series, and from when to when
@@ -27,45 +33,67 @@ function bands(points, step) {
   for (const p of points) {
     const at = Date.parse(p.at) / 1000;
     const last = all.at(-1);
-    if (!(p.state in names)) continue;
+    if (!(p.state in states)) continue;
     if (last && last.state === p.state && at - last.to <= 2 * step) last.to = at + step;
     else all.push({ state: p.state, from: at, to: at + step });
   }
   return all;
 }
 
-// drawBands hatches them: colour is not all that tells them apart.
+function* steps(from, to, by) {
+  for (let at = from; at < to; at += by * devicePixelRatio) yield at;
+}
+
+function stroke(ctx, x1, y1, x2, y2) {
+  ctx.beginPath();
+  ctx.moveTo(x1, y1);
+  ctx.lineTo(x2, y2);
+  ctx.stroke();
+}
+
+function slashes(ctx, { left, top, width, height }) {
+  for (const x of steps(left - height, left + width, 12)) stroke(ctx, x, top + height, x + height, top);
+}
+
+function bars(ctx, { left, top, width, height }) {
+  for (const x of steps(left, left + width, 8)) stroke(ctx, x, top, x, top + height);
+}
+
+function grid(ctx, at) {
+  bars(ctx, at);
+  for (const y of steps(at.top, at.top + at.height, 8)) stroke(ctx, at.left, y, at.left + at.width, y);
+}
+
+function dots(ctx, { left, top, width, height }) {
+  const size = 2 * devicePixelRatio;
+  for (const x of steps(left, left + width, 8)) {
+    for (const y of steps(top, top + height, 8)) ctx.fillRect(x, y, size, size);
+  }
+}
+
+// drawBands marks them: colour is not all that tells them apart.
 function drawBands(all) {
   return (u) => {
-    const { ctx } = u;
-    const { top, height, left, width } = u.bbox;
+    const { ctx, bbox } = u;
     for (const band of all) {
-      const from = Math.max(left, u.valToPos(band.from, 'x', true));
-      const to = Math.min(left + width, u.valToPos(band.to, 'x', true));
-      if (to <= from) continue;
+      const left = Math.max(bbox.left, u.valToPos(band.from, 'x', true));
+      const width = Math.min(bbox.left + bbox.width, u.valToPos(band.to, 'x', true)) - left;
+      if (width <= 0) continue;
+      const at = { ...bbox, left, width };
+      const { name, colour, fill, pale } = states[band.state];
       ctx.save();
       ctx.beginPath();
-      ctx.rect(from, top, to - from, height);
+      ctx.rect(left, at.top, width, at.height);
       ctx.clip();
-      const ink = resolve(colours[band.state]);
-      ctx.globalAlpha = 0.14;
-      ctx.fillStyle = ink;
-      ctx.fillRect(from, top, to - from, height);
+      ctx.strokeStyle = ctx.fillStyle = resolve(colour);
+      ctx.globalAlpha = pale ? 0 : 0.14;
+      ctx.fillRect(left, at.top, width, at.height);
       ctx.globalAlpha = 0.3;
-      ctx.strokeStyle = ink;
-      if (band.state !== 'half-open') {
-        for (let x = from - height; x < to; x += 12 * devicePixelRatio) {
-          ctx.beginPath();
-          ctx.moveTo(x, top + height);
-          ctx.lineTo(x + height, top);
-          ctx.stroke();
-        }
-      }
+      fill(ctx, at);
       ctx.globalAlpha = 1;
       ctx.textAlign = 'left';
-      ctx.fillStyle = ink;
       ctx.font = `600 ${11 * devicePixelRatio}px system-ui, sans-serif`;
-      if (to - from > 60 * devicePixelRatio) ctx.fillText(names[band.state], from + 6 * devicePixelRatio, top + 14 * devicePixelRatio);
+      if (width > 60 * devicePixelRatio) ctx.fillText(name, left + 6 * devicePixelRatio, at.top + 14 * devicePixelRatio);
       ctx.restore();
     }
   };

@@ -57,7 +57,7 @@ function hear() {
 // judge says whether the page shows how things are.
 function judge() {
   const silent = Date.now() - heard;
-  const live = silent < silentFor;
+  const live = silent <= silentFor;
   const sign = document.querySelector('[data-live]');
   const word = live ? 'Live' : 'Not live';
   if (sign.dataset.live !== (live ? 'yes' : 'no')) {

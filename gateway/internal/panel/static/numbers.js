@@ -46,8 +46,10 @@ const hours = (ms) => (ms < 3600e3 ? span(ms) : `${(ms / 3600e3).toFixed(1)} h`)
 
 function write(part, n, isCutOff) {
   const known = n.share !== null && !isCutOff;
+  const noShare = known ? '' : isCutOff ? 'no calls pass' : 'not enough calls';
   const texts = {
     share: known ? percent(n.share) : '–',
+    noShare,
     p95: milliseconds(n.p95_ms),
     rate: n.rate.toFixed(1),
     refused: grouped.format(n.refused),
@@ -57,7 +59,7 @@ function write(part, n, isCutOff) {
   };
   for (const e of part.querySelectorAll('[data-number]')) {
     set(e, texts[e.dataset.number]);
-    if (e.dataset.number === 'share') e.title = known ? '' : isCutOff ? 'no calls pass' : 'not enough calls';
+    if (e.dataset.number === 'share') e.title = noShare;
   }
   part.querySelector('[data-bar]')?.setAttribute('width', known ? Math.round(n.share * 100) : 0);
   const columns = part.querySelector('[data-columns]');

@@ -30,7 +30,10 @@ document.querySelector('[data-theme-button]').addEventListener('click', () => {
 });
 
 localise();
-setInterval(tick, 1000);
+setInterval(() => {
+  if (!('stale' in document.documentElement.dataset)) tick(); // nobody knows what goes on
+}, 1000);
+setInterval(localise, 60e3); // a day may have begun
 acts.listen();
 list.listen();
 list.find();

@@ -2,8 +2,10 @@
 (() => {
   const root = document.documentElement;
   root.dataset.script = '';
-  const kept = localStorage.getItem('recloser:theme');
-  if (kept === 'light' || kept === 'dark') {
-    root.dataset.theme = kept;
+  try {
+    const kept = localStorage.getItem('recloser:theme');
+    if (kept === 'light' || kept === 'dark') root.dataset.theme = kept;
+  } catch {
+    // a browser may keep nothing for a frame in another site's page
   }
 })();
