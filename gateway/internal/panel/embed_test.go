@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 
 	"github.com/recloser-go/recloser"
@@ -14,40 +16,105 @@ import (
 	"github.com/recloser-go/recloser/internal/eventually"
 )
 
+// cms is a page of another site with the frame in it. Its name decides whether it may
+// have it: a browser takes each name for a site of its own, all of them on this machine.
+func cms(t *testing.T, name, frame string) (address string) {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = fmt.Fprintf(w, `<!doctype html><html lang="en"><title>CMS</title><link rel="icon" href="data:,"><iframe title="hotel-1" width="600" height="420" src="%s"></iframe>`, frame)
+	}))
+	t.Cleanup(s.Close)
+	return strings.Replace(s.URL, "127.0.0.1", name, 1)
+}
+
+// frameOf waits for the frame in the page to have run its script, and returns a browser
+// that is inside.
+func (b *browser) frameOf(address string) *browser {
+	b.t.Helper()
+	var id target.ID
+	eventually.True(b.t, longest, func() bool {
+		all, err := chromedp.Targets(b.ctx)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		i := slices.IndexFunc(all, func(t *target.Info) bool { return t.Type == "iframe" && t.URL == address })
+		if i >= 0 {
+			id = all[i].TargetID
+		}
+		return i >= 0
+	}, "a frame of "+address)
+	ctx, cancel := chromedp.NewContext(b.ctx, chromedp.WithTargetID(id))
+	b.t.Cleanup(cancel)
+	if err := chromedp.Do(ctx, chromedp.WaitReady(chromedp.CSS("body"))); err != nil { // the first step's context is that of all
+		b.t.Fatal(err)
+	}
+	return &browser{t: b.t, house: b.house, ctx: ctx}
+}
+
 // Somebody of the company isolates a dependency from a frame in its CMS, with a token of
 // one group, and puts it back.
 func TestEmbed(t *testing.T) {
 	h := newHouse(t, true, hotels(t, 8)...)
-	token := h.token("cms", auth.Operator, "Coast")
-	cms := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
-		_, _ = fmt.Fprintf(w, `<!doctype html><html lang="en"><title>CMS</title><link rel="icon" href="data:,"><iframe title="hotel-1" width="600" height="400" src="%s/embed/hotel-1#%s"></iframe>`, h.server.URL, token)
-	}))
-	t.Cleanup(cms.Close)
-	b := newBrowser(t, h)
-	b.do(chromedp.Navigate(cms.URL))
-	in := h.server.URL + "/embed/hotel-1#" + token
-	b.shot("embed-in-cms", false)
-
-	// The driver cannot reach into a frame of another site: the same page, by itself.
-	b.do(chromedp.Navigate(in))
+	in := h.server.URL + "/embed/hotel-1#" + h.token("cms", auth.Operator, "Coast")
+	outer := newBrowser(t, h)
+	outer.do(chromedp.Navigate(cms(t, "cms.localhost", in)))
+	b := outer.frameOf(in)
 	b.until(`document.querySelector('[data-word]').textContent.startsWith('Calls pass for')`)
-	b.accessible("embed")
+	outer.shot("embed-in-cms", false)
 	b.do(chromedp.Click(chromedp.CSS(`[data-begin]`)))
 	if on := eval[string](b, `document.querySelector('[data-submit]').textContent`); on != "Isolate hotel-1 for 1 hour" {
 		t.Errorf("the button says %q", on)
 	}
 	b.do(chromedp.Click(chromedp.CSS(`[data-submit]`)))
 	b.until(`document.querySelector('[data-fault]').textContent.startsWith('Say why')`)
+	outer.shot("embed-in-cms-asks", false)
 	b.do(chromedp.SendKeys(chromedp.CSS(`textarea`), "their database moves"), chromedp.Click(chromedp.CSS(`[data-submit]`)))
 	eventually.True(t, longest, func() bool { return h.breaker("hotel-1").State() == recloser.Isolated }, "hotel-1 to be isolated")
 	b.until(`document.querySelector('[data-begin]').textContent === 'Put back…'`)
-	b.shot("embed", false)
+	outer.shot("embed-in-cms-isolated", false)
 	if o := h.breaker("hotel-1").Stats().Override; o.By != "cms" || o.Why != "their database moves" || o.Until.IsZero() {
 		t.Errorf("override %+v", o)
 	}
 	b.do(chromedp.Click(chromedp.CSS(`[data-begin]`)), chromedp.SendKeys(chromedp.CSS(`textarea`), "done"), chromedp.Click(chromedp.CSS(`[data-submit]`)))
 	eventually.True(t, longest, func() bool { return h.breaker("hotel-1").State() == recloser.HalfOpen }, "hotel-1 to be put back")
+}
+
+// A site that is not named gets no frame, whatever token it has.
+func TestEmbedInAnotherSite(t *testing.T) {
+	h := newHouse(t, true, hotels(t, 2)...)
+	b := newBrowser(t, h)
+	b.do(chromedp.Navigate(cms(t, "evil.localhost", h.server.URL+"/embed/hotel-1#"+h.token("cms", auth.Operator, "Coast"))))
+	refused := func() bool {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return slices.ContainsFunc(b.faults, func(f string) bool { return strings.Contains(f, "frame-ancestors") })
+	}
+	eventually.True(t, longest, refused, "the browser to refuse the frame")
+	b.shot("embed-refused", false)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.faults = nil
+}
+
+// By itself and on a phone the page is accessible in each of its states.
+func TestEmbedAccessible(t *testing.T) {
+	h := newHouse(t, true, hotels(t, 8)...)
+	b := newBrowser(t, h)
+	b.do(chromedp.Navigate(h.server.URL + "/embed/hotel-1#" + h.token("cms", auth.Operator, "Coast")))
+	b.until(`document.querySelector('[data-word]').textContent.startsWith('Calls pass for')`)
+	b.accessible("embed")
+	b.do(chromedp.Click(chromedp.CSS(`[data-begin]`)))
+	b.accessible("embed, asking")
+	b.phone()
+	b.shot("embed-phone", false)
+	b.desk()
+	h.trip("hotel-1")
+	b.until(`document.querySelector('[data-head]').classList.contains('open')`)
+	b.accessible("embed, open")
+	h.stop()
+	b.until(`document.querySelector('[data-head]').classList.contains('unknown')`)
+	b.accessible("embed, not live")
 }
 
 // Only sites that are named may show it in a frame, and it tells nothing by itself.
@@ -58,7 +125,7 @@ func TestEmbedPolicy(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = resp.Body.Close()
-	if csp := resp.Header.Get("Content-Security-Policy"); !strings.HasSuffix(csp, "; frame-ancestors http://127.0.0.1:*") || resp.Header.Get("X-Frame-Options") != "" {
+	if csp := resp.Header.Get("Content-Security-Policy"); !strings.HasSuffix(csp, "; frame-ancestors http://cms.localhost:*") || resp.Header.Get("X-Frame-Options") != "" {
 		t.Errorf("%q, %q", csp, resp.Header.Get("X-Frame-Options"))
 	}
 	if page := h.get("/embed/hotel-1", http.StatusOK); strings.Contains(page, "Aurora") {

@@ -128,7 +128,7 @@ func openHouse(t *testing.T, file string, signIn bool, dependencies ...config.De
 		SignIn: signIn, Authenticators: []auth.Authenticator{h.tokens}, Sessions: auth.NewSessions(h.tokens, false), Log: log,
 		Stranger: http.HandlerFunc(Stranger),
 	})
-	pages, err := New(Options{Auth: callers, Log: log, Embedders: []string{"http://127.0.0.1:*"}})
+	pages, err := New(Options{Auth: callers, Log: log, Embedders: []string{"http://cms.localhost:*"}})
 	if err != nil {
 		t.Fatal(err)
 	}
