@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -39,7 +40,8 @@ type house struct {
 	tokens  *auth.Tokens
 	server  *httptest.Server
 	config  *config.Config
-	stop    func() // the gateway goes away
+	stop    func()      // the gateway goes away
+	mute    atomic.Bool // streams hang
 	log     lockedBuffer
 }
 
@@ -133,10 +135,17 @@ func openHouse(t *testing.T, file string, signIn bool, dependencies ...config.De
 		t.Fatal(err)
 	}
 	quit := make(chan struct{})
-	h.server = httptest.NewServer(admin.New(admin.Options{
+	people := admin.New(admin.Options{
 		Dependencies: list, History: h.history, Maintenance: h.plans, Series: h.series, Alerts: h.alerts, Auth: callers, Tokens: h.tokens,
 		Config: func() *config.Config { return h.config }, Node: "gateway-1", Version: "v0.1.0", Log: log,
 		Pages: pages.Register, Quit: quit,
+	})
+	h.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if h.mute.Load() && r.URL.Path == "/api/v1/stream" {
+			<-r.Context().Done()
+			return
+		}
+		people.ServeHTTP(w, r)
 	}))
 	h.stop = sync.OnceFunc(func() {
 		close(quit)
