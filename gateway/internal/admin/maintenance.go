@@ -219,6 +219,9 @@ func (a *api) putWindow(ctx context.Context, name, id string, req MaintenanceReq
 	if err := w.Validate(); err != nil {
 		return nil, invalid("body", err.Error(), nil)
 	}
+	if !w.To.IsZero() && !w.To.After(who.at) {
+		return nil, invalid("body.to", "must lie ahead", w.To)
+	}
 	for _, id := range w.Dependencies {
 		if !a.sees(ctx, id) {
 			return nil, invalid("body.dependencies", a.unknown(ctx, id), id)

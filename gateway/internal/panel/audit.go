@@ -28,7 +28,7 @@ func (p *Panel) audit(ctx context.Context, v *view, r *http.Request) error {
 	if list.Next > 0 {
 		a.Older = "/audit?" + url.Values{"by": {a.By}, "target": {a.Target}, "before": {strconv.FormatInt(list.Next, 10)}}.Encode()
 	}
-	v.Page, v.Title, v.Of = "audit", "Audit", a
+	v.Page, v.Title, v.Renew, v.Of = "audit", "Audit", 30, a
 	return nil
 }
 

@@ -46,7 +46,7 @@ func (p *Panel) maintenance(ctx context.Context, v *view, _ *http.Request) error
 			page.Groups = append(page.Groups, d.Group)
 		}
 	}
-	v.Page, v.Title, v.Of = "maintenance", "Maintenance", page
+	v.Page, v.Title, v.Renew, v.Of = "maintenance", "Maintenance", 30, page
 	return nil
 }
 

@@ -3,6 +3,8 @@ package panel
 import (
 	"strings"
 	"testing"
+
+	"github.com/chromedp/chromedp"
 )
 
 // Pictures of all pages in both themes and on a phone, for people to look at: make
@@ -54,4 +56,17 @@ func TestHostileNamesInBrowser(t *testing.T) {
 		}
 		b.shot("hostile"+name+"-phone", false)
 	}
+	b.open("/")
+	b.do(chromedp.Click(chromedp.CSS(`tr[data-id="hotel-2"] [data-act]`)))
+	b.until(`document.querySelector('dialog').open`)
+	if says := eval[string](b, `document.querySelector('dialog h2').textContent`); says != "hotel-2 مرحبا بالعالم  <script>alert(1)</script>" {
+		t.Errorf("the dialog says %q", says)
+	}
+	b.shot("hostile-dialog-phone", false)
+	b.do(chromedp.Navigate(h.server.URL + "/embed/hotel-2"))
+	b.until(`document.querySelector('[data-word]').textContent.startsWith('Cut off')`)
+	if wide := eval[int](b, "document.documentElement.scrollWidth"); wide > 390 {
+		t.Errorf("the embedded page scrolls sideways on a phone: %d px", wide)
+	}
+	b.shot("hostile-embed-phone", false)
 }

@@ -14,6 +14,9 @@ function key() {
   return [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, '0')).join('');
 }
 
+// tidy takes out of text by others what would turn around or hide what is beside it.
+const tidy = (_, value) => (typeof value === 'string' ? value.replace(/[^\P{C}\n]|[\p{Zl}\p{Zp}]/gu, ' ') : value);
+
 // call returns the answer's body, or throws a Problem.
 export async function call(method, path, body, headers = {}) {
   const request = { method, headers: { Accept: 'application/json', ...headers } };
@@ -31,7 +34,7 @@ export async function call(method, path, body, headers = {}) {
   const text = await answer.text();
   let data = {};
   try {
-    data = text === '' ? {} : JSON.parse(text);
+    data = text === '' ? {} : JSON.parse(text, tidy);
   } catch {
     data = { detail: text };
   }
@@ -53,10 +56,15 @@ const words = {
   'body.reason': sayWhy,
   'query.reason': 'Say why, in one line.',
   'body.until': 'The end must lie ahead.',
+  'body.to': 'The end must lie ahead.',
 };
+
+// plainly writes the faults of a plan, which come as lines of the kind
+// "maintenance: calendar.zone: what is wrong".
+const plainly = (message) => message.split('\n').map((line) => line.replace(/^maintenance: /, '')).join('; ');
 
 // explain writes a problem for people.
 export function explain(problem) {
-  const said = problem.errors.map((e) => words[e.location] ?? `${e.location}: ${e.message}`);
-  return said.length > 0 ? said.join(' ') : problem.message;
+  const said = problem.errors.map(({ location, message }) => words[location] ?? (location === 'body' ? plainly(message) : `${location}: ${message}`));
+  return said.length > 0 ? [...new Set(said)].join(' ') : problem.message;
 }

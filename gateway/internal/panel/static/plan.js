@@ -2,12 +2,21 @@
 
 import { tell } from './act.js';
 import { call, explain, query, sayWhy } from './api.js';
+import { refresh } from './live.js';
 
 const path = '/api/v1/maintenance';
 const form = document.querySelector('[data-plan]');
 const dialog = document.querySelector('[data-end-dialog]');
 
 const chosen = (name) => [...form.querySelectorAll(`[name="${name}"]:checked`)].map((box) => box.value);
+
+// change changes what is planned, and shows it: the stream tells of nothing that is not
+// in force.
+async function change(method, at, body) {
+  const answer = await call(method, `${path}${at}`, body);
+  refresh();
+  return answer;
+}
 
 // wanted is the plan that the form asks for. What is left out the gateway asks for.
 function wanted() {
@@ -25,10 +34,10 @@ async function submit() {
   const fault = form.querySelector('[data-plan-fault]');
   fault.textContent = '';
   try {
-    const plan = await call('POST', path, wanted());
+    const plan = await change('POST', '', wanted());
     form.reset();
     show();
-    tell(`Planned: ${plan.name}.`, () => call('DELETE', `${path}/${plan.id}${query({ reason: 'undone at once' })}`));
+    tell(`Planned: ${plan.name}.`, () => change('DELETE', `/${plan.id}${query({ reason: 'undone at once' })}`));
   } catch (problem) {
     fault.textContent = explain(problem);
   }
@@ -91,10 +100,11 @@ if (dialog) {
       return;
     }
     try {
-      const was = await call('GET', `${path}/${encodeURIComponent(id)}`);
-      await call('DELETE', `${path}/${encodeURIComponent(id)}${query({ reason })}`);
+      const at = `/${encodeURIComponent(id)}`;
+      const was = await call('GET', `${path}${at}`);
+      await change('DELETE', `${at}${query({ reason })}`);
       dialog.close();
-      tell(`Ended: ${was.name}.`, () => call('POST', path, again(was)));
+      tell(`Ended: ${was.name}.`, () => change('POST', '', again(was)));
     } catch (problem) {
       fault.textContent = explain(problem);
     }
