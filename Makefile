@@ -38,7 +38,7 @@ test: ## all tests of all modules
 shots: ## shots/: pictures of every page of the panel and every card, both themes and a phone
 	@scripts/need $(TEST_NEEDS)
 	@mkdir -p shots
-	SHOTS=$(abspath shots) go -C gateway test ./internal/panel -count 1 -run 'TestShots|TestDialogByKeyboard|TestSignIn|TestNotLive'
+	SHOTS=$(abspath shots) go -C gateway test ./internal/panel -count 1 -run 'Shots|Dialog|SignIn|NotLive|Embed|Plan|Channels|Hostile'
 	SHOTS=$(abspath shots) go -C gateway test ./internal/channel -count 1 -run TestCardsAreDrawn
 
 .PHONY: race

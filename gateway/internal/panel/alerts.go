@@ -160,17 +160,20 @@ func toldAbout(c admin.Channel, all []admin.Channel) string {
 
 // sayChannels says in a sentence whether people are reached.
 func sayChannels(all []reach) string {
-	failing := 0
+	count := make(map[string]int)
 	for _, c := range all {
-		if c.O.Key == "failed" {
-			failing++
-		}
+		count[c.O.Key]++
 	}
-	switch {
+	channels := countOf(len(all), "channel", "channels")
+	switch failing, untried := count["failed"], count["waiting"]; {
 	case len(all) == 0:
 		return "Nobody is told: there is no channel"
 	case failing > 0:
-		return fmt.Sprintf("%d of %s %s not accept messages", failing, countOf(len(all), "channel", "channels"), doesOrDo(failing))
+		return fmt.Sprintf("%d of %s %s not accept messages", failing, channels, doesOrDo(failing))
+	case untried > 0:
+		return fmt.Sprintf("%d of %s %s not been tried yet", untried, channels, hasOrHave(untried))
+	case len(all) == 1:
+		return "The channel accepts messages"
 	}
-	return "No channel refuses messages"
+	return "All " + channels + " accept messages"
 }

@@ -13,7 +13,7 @@ import (
 
 func TestAlerts(t *testing.T) {
 	h := newHouse(t, false, hotels(t, 8)...)
-	if page := h.get("/alerts", http.StatusOK); !strings.Contains(page, "<h1>No channel refuses messages") || !strings.Contains(page, "Nobody needs to be told") || !strings.Contains(page, "Not tried yet") {
+	if page := h.get("/alerts", http.StatusOK); !strings.Contains(page, "<h1>4 of 4 channels have not been tried yet") || !strings.Contains(page, "Nobody needs to be told") || !strings.Contains(page, "Not tried yet") {
 		t.Errorf("with nothing wrong: %s", page)
 	}
 	h.trip("hotel-1")

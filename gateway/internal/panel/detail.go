@@ -68,7 +68,7 @@ func (p *Panel) detail(ctx context.Context, v *view, r *http.Request) error {
 }
 
 func rulesOf(d *admin.Dependency) []rule {
-	ms := func(n int64) string { return span(time.Duration(n) * time.Millisecond) }
+	ms := func(n int64) string { return plain.Span(time.Duration(n) * time.Millisecond) }
 	rules := []rule{{"Window", fmt.Sprintf("%s, at least %d calls", ms(d.Limits.WindowMS), d.Window.MinCalls)}}
 	var opens []string
 	if f := d.Limits.FailureRate; f != nil {
@@ -85,7 +85,7 @@ func rulesOf(d *admin.Dependency) []rule {
 		rules = append(rules, rule{"Slow means", "over " + ms(*slow)})
 	}
 	if s := d.Limits.Suspect; s.ValueMS != nil {
-		rules = append(rules, rule{"Suspect means", fmt.Sprintf("over %s (%s)", milliseconds(*s.ValueMS), s.Origin)})
+		rules = append(rules, rule{"Suspect means", fmt.Sprintf("over %s (%s)", plain.Span(time.Duration(*s.ValueMS*float64(time.Millisecond))), s.Origin)})
 	}
 	origin := "the configuration file"
 	if d.Origin == "api" {

@@ -73,5 +73,5 @@ func momentOf(moment any) (time.Time, bool) {
 // openTimes are how long a dependency is cut off by its rules, at first and at most.
 func openTimes(d admin.Dependency) string {
 	first, longest := time.Duration(d.Limits.OpenForMS)*time.Millisecond, time.Duration(d.Limits.MaxOpenForMS)*time.Millisecond
-	return span(first) + " – " + span(longest)
+	return plain.Span(first) + " – " + plain.Span(longest)
 }

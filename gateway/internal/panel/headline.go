@@ -53,22 +53,18 @@ func newHeadline(rows []row) headline {
 func dependencies(n int) string { return countOf(n, "dependency", "dependencies") }
 
 func countOf(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
+	return fmt.Sprintf("%d %s", n, form(n, one, many))
 }
 
-func isOrAre(n int) string {
-	if n == 1 {
-		return "is"
-	}
-	return "are"
-}
+func isOrAre(n int) string { return form(n, "is", "are") }
 
-func doesOrDo(n int) string {
+func doesOrDo(n int) string { return form(n, "does", "do") }
+
+func hasOrHave(n int) string { return form(n, "has", "have") }
+
+func form(n int, one, many string) string {
 	if n == 1 {
-		return "does"
+		return one
 	}
-	return "do"
+	return many
 }

@@ -275,6 +275,9 @@ func many(t *testing.T, signIn bool) *house {
 		h.trip(id)
 		h.refused(id, 240)
 	}
+	h.breaker("hotel-8").TryNow("ines", "they say it is mended")
+	h.calls("hotel-8", 1, errDown)
+	h.refused("hotel-8", 3)
 	h.trip("hotel-14")
 	h.refused("hotel-14", 18)
 	h.breaker("hotel-14").TryNow("ines", "they say it is mended")

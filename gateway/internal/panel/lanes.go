@@ -2,6 +2,7 @@ package panel
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/recloser-go/recloser/gateway/internal/admin"
@@ -54,6 +55,8 @@ func newLaneChart(p *past, all []admin.Dependency, from, to time.Time, onlyNews 
 				Title: fmt.Sprintf("%s for %s from %s", s.S.Word, span(s.To.Sub(s.From)), clock(s.From, to)) + withWhy(s.Why),
 			})
 		}
+		// Short times are drawn longer than they were: a trial must not hide an outage.
+		slices.SortStableFunc(l.Segments, func(a, b drawn) int { return weightOf(a.S) - weightOf(b.S) })
 		if news || !onlyNews {
 			c.Lanes = append(c.Lanes, l)
 		}
@@ -64,6 +67,17 @@ func newLaneChart(p *past, all []admin.Dependency, from, to time.Time, onlyNews 
 		c.Ticks = append(c.Ticks, tick{fmt.Sprintf("%d%%", 100*i/ticks), at})
 	}
 	return c
+}
+
+// weightOf says which of two states that lie over each other is to be seen.
+func weightOf(s state) int {
+	switch s.Key {
+	case unknown:
+		return 0
+	case halfOpen:
+		return 1
+	}
+	return 2
 }
 
 func withWhy(why string) string {

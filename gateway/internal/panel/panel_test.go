@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,6 +32,7 @@ func TestOverview(t *testing.T) {
 		"“<bdi>PMS upgrade on site, vendor asked us to stay away until it is over</bdi>” <span class=\"dim\">— <bdi>duty.manager</bdi></span>",
 		"automatic would be closed: passing",
 		"no end set",
+		"last trial failed <time",
 		"4 dependencies tripped within 1 s",
 		"<bdi>Coast</bdi> <span class=\"dim\">10</span>",
 		`id="hotel-40"`, // messages link to rows by the ID
@@ -41,6 +43,9 @@ func TestOverview(t *testing.T) {
 	}
 	if n := strings.Count(page, "<article"); n != mostCards {
 		t.Errorf("%d cards, want %d", n, mostCards)
+	}
+	if n := strings.Count(page, "<bdi>5 bad calls in a row (limit 5)</bdi>"); n != 4 {
+		t.Errorf("%d cards say what opened them, want 4: those of hotel-8, whose trial failed, and hotel-14, which is on trial, too", n)
 	}
 	for _, forbidden := range []string{" style=", "onclick", "javascript:", "NaN", "%!"} {
 		if strings.Contains(page, forbidden) {
@@ -118,6 +123,34 @@ func TestHostileNames(t *testing.T) {
 	}
 	if page := h.get("/", http.StatusOK); !strings.Contains(page, "🏨") || !strings.Contains(page, strings.TrimSpace(long)) {
 		t.Error("a name was lost")
+	}
+}
+
+// Without scripts, too, nobody takes a moment of yesterday for one of today.
+func TestClock(t *testing.T) {
+	now := time.Date(2027, time.January, 31, 8, 0, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		at   time.Duration
+		want string
+	}{
+		{0, "08:00:00 UTC"},
+		{-7 * time.Hour, "01:00:00 UTC"},
+		{15 * time.Hour, "23:00:00 UTC"},
+		{-9 * time.Hour, "2027-01-30 23:00 UTC"},
+		{16 * time.Hour, "2027-02-01 00:00 UTC"},
+		{-24 * time.Hour, "2027-01-30 08:00 UTC"},
+		{-365 * 24 * time.Hour, "2026-01-31 08:00 UTC"},
+	} {
+		if got := clock(now.Add(tt.at).In(time.FixedZone("east", 9*3600)), now); got != tt.want {
+			t.Errorf("%v: %q, want %q", tt.at, got, tt.want)
+		}
+	}
+	h := newHouse(t, false, hotels(t, 1)...)
+	h.record("hotel-1", -26*time.Hour, closed, open, "5 bad calls in a row")
+	h.record("hotel-1", -25*time.Hour, open, closed, "")
+	yesterday := time.Now().Add(-26 * time.Hour).UTC().Format("2006-01-02 15:04 UTC")
+	if page := h.get("/timeline?back=7d", http.StatusOK); !strings.Contains(page, ">"+yesterday+"</time>") {
+		t.Errorf("the timeline does not say %s: %s", yesterday, page)
 	}
 }
 
@@ -253,6 +286,9 @@ func TestTimelineCSV(t *testing.T) {
 				t.Errorf("a spreadsheet takes the name %q for a formula", row[1])
 			}
 		}
+	}
+	if at := slices.Index(rows[0], "max_open_for_seconds"); at < 0 || rows[1][at] != "600.0" || rows[1][at-1] != "300.0" {
+		t.Errorf("no open times beside them: %v", rows)
 	}
 	if cutOff != "660.0" || trips != "1" {
 		t.Errorf("cut off for %s s in %s trips, want 660 in 1: %v", cutOff, trips, rows)

@@ -3,6 +3,7 @@ package panel
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 )
@@ -13,7 +14,10 @@ func TestShots(t *testing.T) {
 	h := many(t, false)
 	h.told()
 	b := newBrowser(t, h)
-	for name, path := range map[string]string{"overview": "/", "detail": "/d/hotel-3", "wall": "/wall", "timeline": "/timeline?back=6h", "maintenance": "/maintenance", "alerts": "/alerts", "audit": "/audit", "nodes": "/nodes"} {
+	for name, path := range map[string]string{
+		"overview": "/", "detail": "/d/hotel-8", "detail-isolated": "/d/hotel-34", "detail-held": "/d/hotel-36", "detail-trial": "/d/hotel-14",
+		"wall": "/wall", "timeline": "/timeline?back=6h", "timeline-week": "/timeline?back=7d", "maintenance": "/maintenance", "alerts": "/alerts", "audit": "/audit", "nodes": "/nodes",
+	} {
 		b.open(path)
 		for _, theme := range []string{"light", "dark"} {
 			b.theme(theme)
@@ -27,6 +31,25 @@ func TestShots(t *testing.T) {
 			b.shot(name+"-phone-"+theme, false)
 		}
 	}
+}
+
+// The same where nothing is wrong, and on a big screen.
+func TestShotsAllWell(t *testing.T) {
+	h := newHouse(t, false, hotels(t, 12)...)
+	h.record("hotel-4", -46*time.Minute, closed, open, "5 bad calls in a row")
+	h.record("hotel-4", -30*time.Minute, open, closed, "")
+	h.busy()
+	b := newBrowser(t, h)
+	b.theme("light")
+	for name, path := range map[string]string{"overview": "/", "detail": "/d/hotel-3", "wall": "/wall", "maintenance": "/maintenance", "alerts": "/alerts"} {
+		b.open(path)
+		b.shot("well-"+name, false)
+	}
+	big := newBrowser(t, many(t, false))
+	big.theme("dark")
+	big.open("/wall")
+	big.do(chromedp.EmulateViewport(1920, 1080))
+	big.shot("wall-big", false)
 }
 
 // Names of 200 characters without a space, of right-to-left script and of emoji stay in

@@ -163,6 +163,7 @@ function draw() {
   for (const c of charts) c.destroy();
   charts = [];
   box.querySelector('[data-none]').hidden = xs.length > 0;
+  for (const e of box.querySelectorAll('h3, [data-chart]')) e.hidden = xs.length === 0;
   if (xs.length === 0) return;
   const marked = bands(points, step);
   const limit = Number(box.dataset.limit);
