@@ -91,6 +91,8 @@ func TestBadMaintenance(t *testing.T) {
 		"of nothing":         `{"to":"2100-01-01T00:00:00Z","reason":"x"}`,
 		"without end":        `{"groups":["coast"],"reason":"x"}`,
 		"past":               `{"groups":["coast"],"from":"2001-01-01T00:00:00Z","to":"2000-01-01T00:00:00Z","reason":"x"}`,
+		"over":               `{"groups":["coast"],"from":"2001-01-01T00:00:00Z","to":"2001-01-02T00:00:00Z","reason":"x"}`,
+		"over, of a rule":    `{"groups":["coast"],"to":"2001-01-02T00:00:00Z","reason":"x","calendar":{"days":["sat"],"from":"03:00","for":"1h"}}`,
 		"past all years":     `{"groups":["coast"],"to":"9999-12-31T23:59:59-01:00","reason":"x"}`,
 		"before all years":   `{"groups":["coast"],"from":"0000-01-01T00:00:00+01:00","to":"2100-01-01T00:00:00Z","reason":"x"}`,
 		"next past them":     `{"groups":["coast"],"from":"9999-12-31T23:00:00Z","reason":"x","calendar":{"days":["sat"],"from":"03:00","for":"1h"}}`,

@@ -38,7 +38,7 @@ func (a *api) registerStream() {
 			Description: "Server-sent events. Each thing that happens is one whose event is its kind, whose id is its ID and whose data is as in /api/v1/events. " +
 				"A stream begins with one named dependency for each dependency, as it is now, and one named ready. After something happened to a dependency comes another one named dependency, or one named removed; none of these has an id. " +
 				"With numbers, there is also one named numbers every 2 s, which has no id: those of the dependencies of which any changed, by ID, the first time all; it comes even if none did, so a reader can tell silence from peace. After it comes one named spared, the sum over all of them, if that changed. " +
-				"Each 15 s there is a comment. A reader that is too slow gets one named dropped and is cut off: it can go on with Last-Event-ID, and so can one whose connection broke.",
+				"Each 15 s there is a comment. A gateway that stops says bye. A reader that is too slow gets one named dropped and is cut off: it can go on with Last-Event-ID, and so can one whose connection broke.",
 			Responses: map[string]*huma.Response{
 				"200": {
 					Description: "Events without end",
@@ -143,6 +143,8 @@ func (a *api) stream(w http.ResponseWriter, r *http.Request, after int64, number
 		case <-ctx.Done():
 			return
 		case <-a.Quit:
+			s.message(0, "bye", dropped{"the gateway stops: go on with Last-Event-ID once it is back"})
+			s.flush()
 			return
 		case <-still.C:
 			if a.Auth.Still(r) != nil {

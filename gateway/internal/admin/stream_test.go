@@ -232,10 +232,16 @@ func TestStreamEndsWithTheGateway(t *testing.T) {
 	f := w.follow(w.serve())
 	f.ready()
 	close(w.quit)
+	var last message
 	for {
-		if _, ok := f.next(); !ok {
+		m, ok := f.next()
+		if !ok {
 			break
 		}
+		last = m
+	}
+	if last.kind != "bye" || last.id != 0 {
+		t.Errorf("the last that it said is %+v, want bye", last)
 	}
 	if err := f.lines.Err(); err != nil {
 		t.Errorf("it broke off: %v", err)

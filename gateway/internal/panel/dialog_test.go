@@ -36,7 +36,7 @@ func TestDialogByKeyboard(t *testing.T) {
 	if s := h.breaker("hotel-7").State(); s != recloser.Closed {
 		t.Fatalf("without a reason it is %s", s)
 	}
-	b.do(chromedp.KeyEvent("their database moves"))
+	b.do(chromedp.KeyEvent("their database\nmoves")) // a message has one line for it
 	enter()
 	b.until(`!document.querySelector('dialog').open`)
 	o := h.breaker("hotel-7").Stats().Override

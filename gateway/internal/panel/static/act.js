@@ -1,7 +1,7 @@
 // The dialog in which somebody acts: what, for how long, and why; the whole act stands
 // on its button, and can be undone for a while.
 
-import { call, changed, explain, pathOf, sayWhy } from './api.js';
+import { call, changed, explain, pathOf, reasonIn, sayWhy } from './api.js';
 import { set, undo } from './override.js';
 
 const undoFor = 10; // seconds
@@ -61,7 +61,7 @@ async function open(id, mode) {
 }
 
 function wanted() {
-  const w = { mode: chosen('mode').value, reason: one('textarea').value.trim() };
+  const w = { mode: chosen('mode').value, reason: reasonIn(one('textarea')) };
   if (w.mode === 'release') return w;
   const span = chosen('for').value;
   if (span === '') return { ...w, no_expiry: true };

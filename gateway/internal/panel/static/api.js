@@ -47,6 +47,9 @@ export const pathOf = (id) => `/api/v1/dependencies/${encodeURIComponent(id)}`;
 // query writes parameters of an act without a body.
 export const query = (fields) => `?${new URLSearchParams(fields)}`;
 
+// reasonIn is what was written, in one line: it goes into logs and messages.
+export const reasonIn = (textarea) => textarea.value.trim().replace(/\s+/g, ' ');
+
 export const sayWhy = 'Say why: everybody who looks sees it.';
 
 // changed says that an act was meant for what a dependency is not any more.

@@ -1,7 +1,7 @@
 // One dependency with one button, in another site's frame. The token stands behind the
 // # of the frame's address; without one the gateway goes by its own cookie.
 
-import { call, changed, explain, pathOf, sayWhy } from './api.js';
+import { call, changed, explain, pathOf, reasonIn, sayWhy } from './api.js';
 import { clock, now, span } from './clock.js';
 import { set } from './override.js';
 
@@ -69,7 +69,7 @@ function ask(open) {
 }
 
 async function act() {
-  const reason = form.querySelector('textarea').value.trim();
+  const reason = reasonIn(form.querySelector('textarea'));
   if (reason === '') {
     one('[data-fault]').textContent = sayWhy;
     return;

@@ -7,6 +7,7 @@ import { show, showSpared } from './numbers.js';
 
 const silentFor = 4000; // numbers come every 2 s
 let heard = Date.now();
+let stops = false; // the gateway said so
 let source;
 let changed; // called after each time the page was renewed
 
@@ -47,17 +48,22 @@ function connect() {
   }
   source.addEventListener('spared', (e) => showSpared(JSON.parse(e.data)));
   source.addEventListener('dropped', refresh);
+  source.addEventListener('bye', () => {
+    stops = true;
+    judge();
+  });
 }
 
 function hear() {
   heard = Date.now();
+  stops = false;
   judge();
 }
 
 // judge says whether the page shows how things are.
 function judge() {
   const silent = Date.now() - heard;
-  const live = silent <= silentFor;
+  const live = !stops && silent <= silentFor;
   const sign = document.querySelector('[data-live]');
   const word = live ? 'Live' : 'Not live';
   if (sign.dataset.live !== (live ? 'yes' : 'no')) {

@@ -1,7 +1,7 @@
 // Planning a maintenance, and ending one.
 
 import { tell } from './act.js';
-import { call, explain, query, sayWhy } from './api.js';
+import { call, explain, query, reasonIn, sayWhy } from './api.js';
 import { refresh } from './live.js';
 
 const path = '/api/v1/maintenance';
@@ -24,7 +24,7 @@ function wanted() {
   const moment = (name) => (field(name) ? new Date(field(name)).toISOString() : undefined);
   const plan = {
     name: field('name') || undefined, groups: chosen('groups'), dependencies: chosen('dependencies'),
-    effect: field('effect'), reason: field('reason'),
+    effect: field('effect'), reason: reasonIn(form.elements.reason),
   };
   if (form.elements.kind.value === 'once') return { ...plan, from: moment('from'), to: moment('to') };
   return { ...plan, calendar: { days: chosen('days'), from: field('at'), for: field('for'), zone: field('zone') || undefined } };
@@ -94,7 +94,7 @@ if (dialog) {
   dialog.querySelector('[data-close]').addEventListener('click', () => dialog.close());
   dialog.querySelector('form').addEventListener('submit', async (e) => {
     e.preventDefault();
-    const reason = dialog.querySelector('textarea').value.trim();
+    const reason = reasonIn(dialog.querySelector('textarea'));
     if (reason === '') {
       fault.textContent = sayWhy;
       return;
