@@ -37,7 +37,7 @@ func sparedBy(s recloser.Stats) (all Spared) {
 	for _, refused := range s.Refused {
 		all.Calls += refused
 	}
-	all.WaitMS = int64(all.Calls) * s.SlowCall.Milliseconds() //nolint:gosec // nobody counts that far
+	all.WaitMS = int64(all.Calls) * s.SlowCall.Milliseconds()
 	return all
 }
 
