@@ -77,6 +77,11 @@ soak: ## 20 minutes at 80 % load with random faults; SOAK="-for 2m" for less
 	@scripts/need go
 	go -C bench/gateway run ./cmd/soak $(SOAK)
 
+.PHONY: load
+load: ## what 20 viewers of 500 dependencies cost, 11 minutes; LOAD="-rounds 1 -for 20s" for 3
+	@scripts/need go chromium
+	go -C bench/gateway run ./cmd/load $(LOAD)
+
 .PHONY: man
 man: ## docs/man: the manual pages of the command line, from its own help
 	@scripts/need go
