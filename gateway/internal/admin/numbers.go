@@ -8,18 +8,20 @@ import (
 	"time"
 
 	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/gateway/internal/auth"
 	"github.com/recloser-go/recloser/gateway/internal/dependency"
 	"github.com/recloser-go/recloser/gateway/internal/series"
 )
 
-// Numbers are what passes too fast to be told as something that happened.
+// Numbers are what passes too fast to be told as something that happened. Those that
+// are most often 0 or false are left out then: 500 dependencies are told of each 2 s.
 type Numbers struct {
 	Share   *float64 `json:"share" doc:"Of bad calls in the window; null while there are not enough calls"`
 	Judged  uint64   `json:"judged" doc:"Calls in the window"`
-	Run     int      `json:"run" doc:"Bad calls in a row"`
-	Trials  uint64   `json:"trials" doc:"Good ones, of a dependency that is half-open"`
-	AtRisk  bool     `json:"at_risk" doc:"As at_risk of the dependency"`
-	Refused uint64   `json:"refused" doc:"Calls not let through since the start"`
+	Run     int      `json:"run,omitzero" doc:"Bad calls in a row; absent: 0"`
+	Trials  uint64   `json:"trials,omitzero" doc:"Good ones, of a dependency that is half-open; absent: 0"`
+	AtRisk  bool     `json:"at_risk,omitzero" doc:"As at_risk of the dependency; absent: false"`
+	Refused uint64   `json:"refused,omitzero" doc:"Calls not let through since the start; absent: 0"`
 	Rate    float64  `json:"rate" doc:"Calls per second that ended, over the last 10 s"`
 	P95MS   float64  `json:"p95_ms" doc:"Of calls that ended, the highest of the last 10 s; 0 without any"`
 	Last    [3]int   `json:"last" doc:"Calls in the last 2 s: good, bad, refused"`
@@ -43,22 +45,53 @@ func sparedBy(s recloser.Stats) (all Spared) {
 
 func (s *Spared) add(more Spared) { s.Calls, s.WaitMS = s.Calls+more.Calls, s.WaitMS+more.WaitMS }
 
-// pulseEvery is how often a stream carries numbers.
-const pulseEvery = 2 * time.Second
+const (
+	// pulseEvery is how often a stream carries numbers.
+	pulseEvery = 2 * time.Second
+	// pulseAfter is by how much they come later than a whole second, so that the
+	// second that has just ended is in them.
+	pulseAfter = 200 * time.Millisecond
+)
 
-// frames makes the numbers of all dependencies, once for all streams however many
-// there are. Each stream writes what changed since its own last frame.
-type frames struct {
-	mu     sync.Mutex
-	made   time.Time
-	seq    uint64
-	latest map[string]frame // by the dependency's ID
+// beatOf is when the latest numbers at a moment are of. All streams have the same
+// beats: what they are told is made once for all.
+func beatOf(now time.Time) time.Time {
+	return now.Add(-pulseAfter).Truncate(pulseEvery).Add(pulseAfter)
 }
 
+// untilBeat is how long it is until the next one.
+func untilBeat(now time.Time) time.Duration {
+	return beatOf(now).Add(pulseEvery).Sub(now)
+}
+
+// frames makes the numbers of all dependencies, once for all streams however many
+// there are. A stream is told what changed since its own last frame, which is
+// written out once for all that are told the same.
+type frames struct {
+	mu     sync.Mutex
+	beat   time.Time
+	seq    uint64
+	latest map[string]frame // by the dependency's ID
+	told   map[reader]told
+}
+
+// frame is a dependency's part.
 type frame struct {
-	body    []byte // JSON
+	body    []byte // JSON: its ID, a colon, its numbers
 	changed uint64 // the seq at which it became what it is
 	spared  Spared
+}
+
+// reader is who is told the same: those who may see the same, and have seen the same.
+type reader struct {
+	group string
+	last  uint64
+}
+
+// told is what a reader is told.
+type told struct {
+	numbers []byte // the whole event
+	spared  Spared // by all that he sees
 }
 
 func newFrames() *frames { return &frames{latest: make(map[string]frame)} }
@@ -67,9 +100,12 @@ func newFrames() *frames { return &frames{latest: make(map[string]frame)} }
 func (a *api) numbersOf(ctx context.Context, d *dependency.Dependency, now time.Time) Numbers {
 	s, cfg := d.Stats(), d.Breaker.Config()
 	n := Numbers{
-		Judged: s.Window.Judged(), Run: s.Window.Run, Trials: s.Window.Good, AtRisk: near(s, cfg), spared: sparedBy(s),
+		Judged: s.Window.Judged(), Run: s.Window.Run, AtRisk: near(s, cfg), spared: sparedBy(s),
 	}
 	n.Refused = n.spared.Calls
+	if s.Automatic == recloser.HalfOpen {
+		n.Trials = s.Window.Good
+	}
 	if ratio, enough := s.BadRatio(); enough {
 		n.Share = &ratio
 	}
@@ -82,8 +118,9 @@ func (a *api) numbersOf(ctx context.Context, d *dependency.Dependency, now time.
 	if err != nil {
 		return n
 	}
+	var calls uint64
 	for _, p := range points {
-		n.Rate += float64(p.Good+p.Failed+p.Slow+p.Ignored) / over
+		calls += p.Good + p.Failed + p.Slow + p.Ignored
 		n.P95MS = max(n.P95MS, millis(p.P95))
 		if end.Sub(p.At) <= pulseEvery {
 			n.Last[0] += int(p.Good)
@@ -91,25 +128,28 @@ func (a *api) numbersOf(ctx context.Context, d *dependency.Dependency, now time.
 			n.Last[2] += int(p.Refused)
 		}
 	}
+	n.Rate = float64(calls) / over
 	return n
 }
 
-// refresh makes a new frame if the last one is old, and returns its number.
-func (f *frames) refresh(now time.Time, all []*dependency.Dependency, of func(*dependency.Dependency) Numbers) uint64 {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if age := now.Sub(f.made); f.seq > 0 && age >= 0 && age < pulseEvery/2 {
-		return f.seq
+// refresh makes a new frame if there was a beat since the last one. f.mu is held.
+func (f *frames) refresh(now time.Time, all []*dependency.Dependency, of func(*dependency.Dependency) Numbers) {
+	beat := beatOf(now)
+	if f.seq > 0 && beat.Equal(f.beat) {
+		return
 	}
 	f.seq++
-	f.made = now
+	f.beat = beat
+	f.told = make(map[reader]told)
 	next := make(map[string]frame, len(all))
 	for _, d := range all {
 		n := of(d)
-		body, err := json.Marshal(n)
-		if err != nil {
-			continue // numbers always can be
+		id, err := json.Marshal(d.ID)
+		numbers, errNumbers := json.Marshal(n)
+		if err != nil || errNumbers != nil {
+			continue // both always can be
 		}
+		body := append(append(id, ':'), numbers...)
 		was := f.latest[d.ID]
 		if !bytes.Equal(was.body, body) {
 			was = frame{body: body, changed: f.seq, spared: n.spared}
@@ -117,36 +157,51 @@ func (f *frames) refresh(now time.Time, all []*dependency.Dependency, of func(*d
 		next[d.ID] = was
 	}
 	f.latest = next
-	return f.seq
 }
 
-// since returns the numbers of a dependency if they changed after that frame, and
-// what it spared in any case.
-func (f *frames) since(id string, seq uint64) (body json.RawMessage, spared Spared, changed bool) {
+// tell returns what is to be told of these dependencies, which are what a reader sees:
+// the numbers that changed, and the sum of what all spared. f.mu is held.
+func (f *frames) tell(r reader, seen []*dependency.Dependency) told {
+	if t, ok := f.told[r]; ok {
+		return t
+	}
+	t := told{numbers: []byte("event: numbers\ndata: {")}
+	first := true
+	for _, d := range seen {
+		part, ok := f.latest[d.ID]
+		t.spared.add(part.spared)
+		if !ok || part.changed <= r.last {
+			continue
+		}
+		if !first {
+			t.numbers = append(t.numbers, ',')
+		}
+		first = false
+		t.numbers = append(t.numbers, part.body...)
+	}
+	t.numbers = append(t.numbers, "}\n\n"...)
+	f.told[r] = t
+	return t
+}
+
+// tellNumbers writes the numbers that changed after the frame that the stream wrote
+// last, and what all of the reader's dependencies spared. A reader that was too slow
+// for some frames gets all that changed in them at once.
+func (a *api) tellNumbers(ctx context.Context, s *streamWriter) {
+	t, seq := a.changed(ctx, s.frame)
+	s.frame = seq
+	s.text(t.numbers)
+	if t.spared != s.spared {
+		s.message(0, "spared", t.spared)
+		s.spared = t.spared
+	}
+}
+
+func (a *api) changed(ctx context.Context, last uint64) (t told, seq uint64) {
+	f := a.frames
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	got, ok := f.latest[id]
-	return got.body, got.spared, ok && got.changed > seq
-}
-
-// tellNumbers writes the numbers that changed after the frame that the stream
-// wrote last, and what all of the reader's dependencies spared.
-func (a *api) tellNumbers(ctx context.Context, s *streamWriter) {
 	now := time.Now()
-	seq := a.frames.refresh(now, a.Dependencies.All(), func(d *dependency.Dependency) Numbers { return a.numbersOf(context.WithoutCancel(ctx), d, now) })
-	changed := make(map[string]json.RawMessage)
-	var all Spared
-	for _, d := range a.seen(ctx) {
-		body, spared, news := a.frames.since(d.ID, s.frame)
-		if news {
-			changed[d.ID] = body
-		}
-		all.add(spared)
-	}
-	s.frame = seq
-	s.message(0, "numbers", changed)
-	if all != s.spared {
-		s.message(0, "spared", all)
-		s.spared = all
-	}
+	f.refresh(now, a.Dependencies.All(), func(d *dependency.Dependency) Numbers { return a.numbersOf(context.WithoutCancel(ctx), d, now) })
+	return f.tell(reader{auth.From(ctx).Group, last}, a.seen(ctx)), f.seq
 }

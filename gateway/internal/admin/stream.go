@@ -37,7 +37,7 @@ func (a *api) registerStream() {
 			Summary: "What happens, as it happens",
 			Description: "Server-sent events. Each thing that happens is one whose event is its kind, whose id is its ID and whose data is as in /api/v1/events. " +
 				"A stream begins with one named dependency for each dependency, as it is now, and one named ready. After something happened to a dependency comes another one named dependency, or one named removed; none of these has an id. " +
-				"With numbers, there is also one named numbers every 2 s, which has no id: those of the dependencies of which any changed, by ID, the first time all; it comes even if none did, so a reader can tell silence from peace. After it comes one named spared, the sum over all of them, if that changed. " +
+				"With numbers, there is also one named numbers every 2 s, which has no id: those of the dependencies of which any changed, by ID, the first time all; those that are 0 or false may be left out; it comes even if none did, so a reader can tell silence from peace. After it comes one named spared, the sum over all of them, if that changed. " +
 				"Each 15 s there is a comment. A gateway that stops says bye. A reader that is too slow gets one named dropped and is cut off: it can go on with Last-Event-ID, and so can one whose connection broke.",
 			Responses: map[string]*huma.Response{
 				"200": {
@@ -111,7 +111,7 @@ func (a *api) stream(w http.ResponseWriter, r *http.Request, after int64, number
 	defer stop()
 
 	ctx := r.Context()
-	s.text("retry: 2000\n\n")
+	s.text([]byte("retry: 2000\n\n"))
 	for _, d := range a.seen(ctx) {
 		s.message(0, "dependency", a.view(d))
 		s.known[d.ID] = true
@@ -130,11 +130,11 @@ func (a *api) stream(w http.ResponseWriter, r *http.Request, after int64, number
 	defer beat.Stop()
 	still := time.NewTicker(recheck)
 	defer still.Stop()
+	beats := time.NewTimer(untilBeat(time.Now()))
+	defer beats.Stop()
 	var pulse <-chan time.Time
 	if numbers {
-		ticker := time.NewTicker(pulseEvery)
-		defer ticker.Stop()
-		pulse = ticker.C
+		pulse = beats.C
 		a.tellNumbers(ctx, s)
 		s.flush()
 	}
@@ -154,9 +154,10 @@ func (a *api) stream(w http.ResponseWriter, r *http.Request, after int64, number
 			}
 			continue
 		case <-beat.C:
-			s.text(": heartbeat\n\n")
+			s.text([]byte(": heartbeat\n\n"))
 		case <-pulse:
 			a.tellNumbers(ctx, s)
+			beats.Reset(untilBeat(time.Now()))
 		case e, ok := <-live:
 			if !ok {
 				s.message(0, "dropped", dropped{"too slow, or the gateway stops: go on with Last-Event-ID"})
@@ -206,10 +207,10 @@ type streamWriter struct {
 	err     error
 }
 
-func (s *streamWriter) text(text string) {
+func (s *streamWriter) text(text []byte) {
 	if s.err == nil {
 		_ = s.control.SetWriteDeadline(time.Now().Add(writeFor)) // where there is none, none is needed
-		_, s.err = s.w.Write([]byte(text))
+		_, s.err = s.w.Write(text)
 	}
 }
 
@@ -221,9 +222,9 @@ func (s *streamWriter) message(id int64, kind string, data any) {
 		return
 	}
 	if id != 0 {
-		s.text(fmt.Sprintf("id: %d\n", id))
+		s.text(fmt.Appendf(nil, "id: %d\n", id))
 	}
-	s.text(fmt.Sprintf("event: %s\ndata: %s\n\n", kind, body))
+	s.text(fmt.Appendf(nil, "event: %s\ndata: %s\n\n", kind, body))
 }
 
 func (s *streamWriter) flush() {

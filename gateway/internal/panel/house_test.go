@@ -31,7 +31,7 @@ var errDown = errors.New("dial tcp 10.3.0.8:443: connect: connection refused")
 
 // house is a gateway's listener for people, with a panel, over a real connection.
 type house struct {
-	t       *testing.T
+	t       testing.TB
 	list    *dependency.List
 	history *history.History
 	plans   *maintenance.Runner
@@ -58,7 +58,7 @@ func (b *lockedBuffer) Write(p []byte) (int, error) {
 }
 
 // hotels are n dependencies of four groups.
-func hotels(t *testing.T, n int) []config.Dependency {
+func hotels(t testing.TB, n int) []config.Dependency {
 	t.Helper()
 	groups := []string{"Coast", "Alpine", "Metro", "Lakes"}
 	names := []string{"Aurora Central", "Harbour Suites", "Opal Park", "Fontana Airport", "Meridian Resort", "Delphi Central", "Kestrel Suites", "Belmont Park", "Isola Airport", "Palazzo Resort"}
@@ -87,13 +87,13 @@ func settingsOf(dependencies []config.Dependency) string {
 }
 
 // newHouse opens one. signIn has everybody need a token.
-func newHouse(t *testing.T, signIn bool, dependencies ...config.Dependency) *house {
+func newHouse(t testing.TB, signIn bool, dependencies ...config.Dependency) *house {
 	t.Helper()
 	return openHouse(t, "", signIn, dependencies...)
 }
 
 // openHouse opens one with its history in a file; "" is none.
-func openHouse(t *testing.T, file string, signIn bool, dependencies ...config.Dependency) *house {
+func openHouse(t testing.TB, file string, signIn bool, dependencies ...config.Dependency) *house {
 	t.Helper()
 	list, err := dependency.Maker{}.NewList(dependencies)
 	if err != nil {

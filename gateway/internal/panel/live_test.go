@@ -24,6 +24,12 @@ func TestCardAppearsByTheStream(t *testing.T) {
 	if n := eval[int](b, `[...document.querySelectorAll('tr[data-id]')].filter((r) => !r.hidden).length`); n != 2 {
 		t.Errorf("%d rows are shown after the change, want the 2 that fit the search", n)
 	}
+	if n := eval[int](b, `[...document.querySelectorAll('tr[data-id] .cell-state b')].length`); n != 8 || eval[bool](b, `document.querySelector('[data-same]') !== null`) {
+		t.Errorf("%d whole rows after the change, want all 8", n)
+	}
+	if loaded := eval[[]string](b, `performance.getEntriesByType('resource').map((e) => new URL(e.name)).filter((u) => u.pathname === '/').map((u) => u.search)`); len(loaded) == 0 || loaded[0] != "?row=&row=hotel-3" {
+		t.Errorf("the page was loaded with %q, want with the row of hotel-3", loaded)
+	}
 	h.refused("hotel-3", 12)
 	b.until(`document.querySelector('.card.open [data-number="refused"]').textContent === '12'`)
 	h.calls("hotel-5", 4, errDown)

@@ -49,9 +49,17 @@ type happening struct {
 
 const mostCards = 8
 
-func (p *Panel) overview(ctx context.Context, v *view, _ *http.Request) error {
+// overview makes the page. A script that has it already, and knows which rows of the
+// list are not right any more, asks for those with row=<id>, and with an empty one if
+// there may be none: the others are only named then.
+func (p *Panel) overview(ctx context.Context, v *view, r *http.Request) error {
 	rows := rowsOf(ctx, v)
+	wanted, some := r.URL.Query()["row"]
 	for i := range rows {
+		if some && !slices.Contains(wanted, rows[i].ID) {
+			rows[i].Same = true
+			continue
+		}
 		rows[i].Columns = columnsOf(ctx, v, rows[i].ID)
 	}
 	o := overview{Total: len(rows), Groups: groupsOf(rows), Headline: newHeadline(rows), Spared: v.read.Spared(ctx)}

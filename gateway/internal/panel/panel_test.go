@@ -57,6 +57,23 @@ func TestOverview(t *testing.T) {
 	}
 }
 
+// A script that has the page asks for the rows that are not right any more.
+func TestOverviewOfSomeRows(t *testing.T) {
+	h := many(t, false)
+	for query, want := range map[string]int{"": 40, "?row=": 0, "?row=&row=hotel-3&row=hotel-40": 2, "?row=nobody": 0} {
+		page := h.get("/"+query, http.StatusOK)
+		if got := strings.Count(page, `<td role="cell" class="cell-state">`); got != want {
+			t.Errorf("%q: %d rows, want %d", query, got, want)
+		}
+		if got := strings.Count(page, " data-same></tr>"); got != 40-want {
+			t.Errorf("%q: %d rows are only named, want the others", query, got)
+		}
+		if n := strings.Count(page, "<article"); n != mostCards || !strings.Contains(page, "5 of 40 dependencies are cut off") {
+			t.Errorf("%q: %d cards, or no headline", query, n)
+		}
+	}
+}
+
 // G28: who looks sees that nothing is being written.
 func TestStorageThatFailsIsShown(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")

@@ -28,6 +28,7 @@ type row struct {
 	NoEnd   bool    // set by hand, without an end
 	Limit   int     // in percent; 0: no such rule
 	Columns columns // on the overview only
+	Same    bool    // who asks has the row of the list as it is
 }
 
 func newRow(ctx context.Context, read *admin.Reader, d admin.Dependency) row {

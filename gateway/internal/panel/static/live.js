@@ -19,7 +19,7 @@ export function watch(then) {
   const every = Number(document.body.dataset.renew); // what the stream does not tell
   if (every) {
     setInterval(() => {
-      if (!document.hidden) refresh();
+      if (!document.hidden) refresh([]);
     }, every * 1000);
   }
   addEventListener('pagehide', () => source.close());
@@ -38,16 +38,18 @@ function connect() {
   });
   source.addEventListener('numbers', (e) => {
     hear();
-    if (show(JSON.parse(e.data))) refresh();
+    const stale = show(JSON.parse(e.data));
+    if (stale.length > 0) refresh(stale);
   });
   for (const kind of ['transition', 'act', 'maintenance', 'removed']) {
-    source.addEventListener(kind, () => {
+    source.addEventListener(kind, (e) => {
       hear();
-      refresh();
+      const { dependency } = JSON.parse(e.data);
+      refresh(dependency ? [dependency] : undefined);
     });
   }
   source.addEventListener('spared', (e) => showSpared(JSON.parse(e.data)));
-  source.addEventListener('dropped', refresh);
+  source.addEventListener('dropped', () => refresh());
   source.addEventListener('bye', () => {
     stops = true;
     judge();
@@ -92,10 +94,15 @@ async function reopen() {
 let pending = false;
 let again = false;
 let took = 0; // the last time
+let rows = new Set(); // that are not right any more
+let whole = false; // nobody knows which
 
 // refresh renews once for all that happens at about the same time, and the more
 // rarely the longer that takes: many viewers of many dependencies must not be a load.
-export function refresh() {
+// ids are the dependencies whose rows are not right any more; without, all may be.
+export function refresh(ids) {
+  if (ids) ids.forEach((id) => rows.add(id));
+  else whole = true;
   if (pending) {
     again = true;
     return;
@@ -107,15 +114,27 @@ export function refresh() {
     await renew();
     took = performance.now() - began;
     pending = false;
-    if (again) refresh();
+    if (again) refresh([]);
   }, Math.min(10e3, Math.max(200, 10 * took)));
+}
+
+// wanted is the address of the page, of the list of all dependencies with only those
+// rows that are not right any more.
+function wanted() {
+  const url = new URL(location.href);
+  if (!whole && document.body.dataset.page === 'overview') {
+    for (const id of ['', ...rows]) url.searchParams.append('row', id);
+  }
+  rows = new Set();
+  whole = false;
+  return url;
 }
 
 // renew loads the page again and changes of it what differs.
 async function renew() {
   let text;
   try {
-    const answer = await fetch(location.href, { headers: { Accept: 'text/html' } });
+    const answer = await fetch(wanted(), { headers: { Accept: 'text/html' } });
     if (!answer.ok) return;
     text = await answer.text();
   } catch {
@@ -130,6 +149,7 @@ async function renew() {
   say(fresh.title);
   localise();
   changed();
+  if (document.querySelector('[data-same]')) refresh(); // a row that was not there before
 }
 
 let said = document.title;

@@ -22,16 +22,18 @@ function set(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-// show writes numbers by dependency. It reports whether the page itself is not right
-// any more: one came near to a limit, or left it.
+const leftOut = { run: 0, trials: 0, at_risk: false, refused: 0 };
+
+// show writes numbers by dependency. It returns the dependencies of which the page
+// itself is not right any more: they came near to a limit, or left it.
 export function show(all) {
-  let stale = false;
-  for (const [id, n] of Object.entries(all)) {
-    for (const part of document.querySelectorAll(`[data-id="${CSS.escape(id)}"]`)) {
-      const { state } = part.dataset;
-      if (state === 'at-risk' ? !n.at_risk : state === 'closed' && n.at_risk) stale = true;
-      write(part, n, cutOff.has(state));
-    }
+  const stale = [];
+  for (const part of document.querySelectorAll('[data-id]')) {
+    const { id, state } = part.dataset;
+    if (!Object.hasOwn(all, id)) continue;
+    const n = { ...leftOut, ...all[id] };
+    if (state === 'at-risk' ? !n.at_risk : state === 'closed' && n.at_risk) stale.push(id);
+    write(part, n, cutOff.has(state));
   }
   return stale;
 }
