@@ -25,6 +25,7 @@ import (
 	"github.com/recloser-go/recloser/gateway/internal/probe"
 	"github.com/recloser-go/recloser/gateway/internal/series"
 	"github.com/recloser-go/recloser/gateway/internal/suspect"
+	"github.com/recloser-go/recloser/gateway/internal/trace"
 )
 
 // Options are what a gateway is made from.
@@ -59,6 +60,7 @@ type Gateway struct {
 	maintenance  *maintenance.Runner
 	series       *series.Series
 	alerts       *alert.Alerts
+	traces       *trace.Tracer           // nil: calls are not traced
 	certificates map[string]*certs.Files // of listeners that have one
 	calls        *listener
 	admin        *listener
@@ -79,6 +81,7 @@ const (
 	tick         = 5 * time.Millisecond // of the clock of all breakers: a standstill of this process is no dependency's failure
 	adminGrace   = time.Second          // for answers to people while stopping
 	alertsGrace  = 3 * time.Second      // for messages that are not sent yet
+	tracesGrace  = 2 * time.Second      // for spans that are not sent yet
 	historyGrace = 5 * time.Second      // for what is not on disk yet
 )
 
@@ -164,6 +167,11 @@ func (g *Gateway) Stop(ctx context.Context) error {
 // close ends what New has begun.
 func (g *Gateway) close() {
 	g.end()
+	last, cancel := context.WithTimeout(context.Background(), tracesGrace)
+	defer cancel()
+	if err := g.traces.Stop(last); err != nil {
+		g.log.Warn("not every span is sent", "error", err)
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), historyGrace)
 	defer cancel()
 	if err := g.history.Close(ctx); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/recloser-go/recloser/gateway/internal/dependency"
 	"github.com/recloser-go/recloser/gateway/internal/proxy"
 	"github.com/recloser-go/recloser/gateway/internal/ratelimit"
+	"github.com/recloser-go/recloser/gateway/internal/trace"
 )
 
 // handlers makes what answers the requests of a route. It outlives a reload, and so
@@ -20,13 +21,13 @@ type handlers struct {
 	asks     *ask.Asker
 }
 
-// newHandlers: process is for all calls of this process.
-func newHandlers(deps *dependency.List, process *bulkhead.Bulkhead, limits func() config.Limits, log *slog.Logger) *handlers {
+// newHandlers: process is for all calls of this process; traces may be nil.
+func newHandlers(deps *dependency.List, process *bulkhead.Bulkhead, limits func() config.Limits, log *slog.Logger, traces *trace.Tracer) *handlers {
 	limiters := &ratelimit.Limiters{}
 	return &handlers{
 		limiters: limiters,
-		proxies:  proxy.New(proxy.Options{Dependencies: deps, Bulkhead: process, Limits: limits, Limiters: limiters, Log: log}),
-		asks:     ask.New(ask.Options{Dependencies: deps, Bulkhead: process, Limits: limits, Limiters: limiters, Log: log}),
+		proxies:  proxy.New(proxy.Options{Dependencies: deps, Bulkhead: process, Limits: limits, Limiters: limiters, Log: log, Trace: traces}),
+		asks:     ask.New(ask.Options{Dependencies: deps, Bulkhead: process, Limits: limits, Limiters: limiters, Log: log, Trace: traces}),
 	}
 }
 

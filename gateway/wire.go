@@ -28,6 +28,7 @@ import (
 	"github.com/recloser-go/recloser/gateway/internal/probe"
 	"github.com/recloser-go/recloser/gateway/internal/series"
 	"github.com/recloser-go/recloser/gateway/internal/suspect"
+	"github.com/recloser-go/recloser/gateway/internal/trace"
 	"github.com/recloser-go/recloser/internal/vtime"
 )
 
@@ -59,12 +60,17 @@ func New(o Options) (*Gateway, error) {
 	if err != nil {
 		return nil, stopped(clock, err)
 	}
+	if c.Traces != nil {
+		if g.traces, err = trace.New(trace.Options{Config: c.Traces, Version: o.Version, Log: o.Log}); err != nil {
+			return nil, stopped(clock, err)
+		}
+	}
 	g.history = history.Open(history.Options{Path: c.Storage.Path, Log: o.Log})
 	g.deps = dependency.Maker{
 		Clock:     clock,
 		Hold:      g.uplink.Us,
 		MayTarget: func(a netip.Addr) bool { return g.config.Load().Admin.MayTarget(a) },
-		Listeners: []func(id, key string, t recloser.Transition){g.logTransition, g.recordTransition, g.saveTransition, g.tellPeople, g.liftLimit},
+		Listeners: []func(id, key string, t recloser.Transition){g.logTransition, g.recordTransition, g.saveTransition, g.tellPeople, g.liftLimit, g.traceTransition},
 	}.Empty()
 	g.keeper = newKeeper(g.deps, g.history, o.Log)
 	g.alerts = alert.New(alert.Options{
@@ -91,13 +97,13 @@ func New(o Options) (*Gateway, error) {
 		g.close()
 		return nil, err
 	}
-	g.handlers = newHandlers(g.deps, g.process, func() config.Limits { return g.config.Load().Limits }, o.Log)
+	g.handlers = newHandlers(g.deps, g.process, func() config.Limits { return g.config.Load().Limits }, o.Log, g.traces)
 	g.keeper.restore(context.Background(), c, func(string) bool { return true })
 
 	g.probes = probe.New(probe.Options{Log: o.Log, Record: g.record})
 	g.series = series.New(series.Options{Dependencies: g.deps.All, Store: g.history, Log: o.Log})
 	g.routes.Store(g.newRoutes(c.Routes))
-	g.calls = newListener("listen", c.Listen, callsTLS, c.Limits, http.HandlerFunc(g.serveCall), o.Log)
+	g.calls = newListener("listen", c.Listen, callsTLS, c.Limits, g.traces.Handler(http.HandlerFunc(g.serveCall)), o.Log)
 	people, err := g.newAdmin()
 	if err != nil {
 		g.close()
@@ -169,6 +175,14 @@ func (g *Gateway) newAdmin() (http.Handler, error) {
 func (g *Gateway) tellPeople(_, key string, t recloser.Transition) {
 	if key == "" {
 		g.alerts.Listen(t)
+	}
+}
+
+// traceTransition leaves out those of keys: there would be too many, and they may be
+// of persons.
+func (g *Gateway) traceTransition(_, key string, t recloser.Transition) {
+	if key == "" {
+		g.traces.Listen(t)
 	}
 }
 

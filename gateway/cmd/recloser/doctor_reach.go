@@ -24,8 +24,8 @@ const (
 	soonOver    = 14 * 24 * time.Hour // that near its end a certificate should have been renewed
 )
 
-// examineRemote looks at whom the gateway talks to: webhooks as far as a message
-// would go, dependencies as far as their probe.
+// examineRemote looks at whom the gateway talks to: webhooks and the collector of
+// traces as far as a message would go, dependencies as far as their probe.
 func examineRemote(ctx context.Context, c *config.Config) []finding {
 	type target struct {
 		what  string
@@ -37,6 +37,9 @@ func examineRemote(ctx context.Context, c *config.Config) []finding {
 		if u, err := url.Parse(t.URL.Reveal()); err == nil && t.Kind != config.Shoutrrr { // whose hosts are its own affair
 			targets = append(targets, target{"webhook " + t.Name, u, nil})
 		}
+	}
+	if c.Traces != nil {
+		targets = append(targets, target{"traces", c.Traces.Endpoint, nil})
 	}
 	for _, d := range c.Dependencies {
 		targets = append(targets, target{"dependency " + d.ID, d.URL, d.Probe})

@@ -64,6 +64,7 @@ dependencies:
 routes: [ { path: "/{dependency}/*" } ]
 alerts:
   teams: [ { name: operators, url: "https://no-such-host.invalid/s3cret" } ]
+traces: { endpoint: %[4]q, headers: { Authorization: s3cret } }
 `, filepath.Join(dir, "r.db"), good.URL, good.URL, closed.URL, untrusted.URL))
 	if code != exitFailed {
 		t.Errorf("exit code %d", code)
@@ -80,6 +81,7 @@ alerts:
 		"dependency down":    `fail 127.0.0.1:\d+ .*connection refused \(see that it is up`,
 		"dependency unknown": `fail the name no-such-host.invalid has no address .*\(correct its url`,
 		"dependency strange": `fail 127.0.0.1: TLS fails: .*unknown authority \(renew`,
+		"traces":             `fail 127.0.0.1:\d+ .*connection refused`,
 		"webhook operators":  `fail the name no-such-host.invalid has no address`,
 	} {
 		f := found[what]

@@ -22,18 +22,20 @@ import (
 	"github.com/recloser-go/recloser/gateway/internal/lastknown"
 	"github.com/recloser-go/recloser/gateway/internal/problem"
 	"github.com/recloser-go/recloser/gateway/internal/ratelimit"
+	"github.com/recloser-go/recloser/gateway/internal/trace"
 )
 
 // maxBody is how much of a request's and of a member's body is held in memory.
 const maxBody = 1 << 20
 
-// Options are what an Asker is made from. All are required.
+// Options are what an Asker is made from. All but Trace are required.
 type Options struct {
 	Dependencies *dependency.List
 	Bulkhead     *bulkhead.Bulkhead   // of all calls of this process
 	Limits       func() config.Limits // for handlers that are made from now on
 	Limiters     *ratelimit.Limiters  // of routes
 	Log          *slog.Logger
+	Trace        *trace.Tracer // nil: calls are not traced
 }
 
 // Asker makes the handlers of ask routes. It is safe for concurrent use.
@@ -54,6 +56,7 @@ func (a *Asker) Handler(route config.Route) http.Handler {
 		limits.Body = maxBody
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		a.Trace.Route(r, route.Path)
 		if !limit.Allow(w, r) {
 			return
 		}
@@ -90,6 +93,7 @@ func (a *Asker) ask(client context.Context, q *question, deps []*dependency.Depe
 	for i, dep := range deps {
 		c, err := a.newCall(ctx, q, dep, i)
 		if err != nil {
+			a.Trace.Refused(ctx, dep, err)
 			members[i] = silent(dep, err)
 			continue
 		}

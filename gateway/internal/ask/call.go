@@ -12,6 +12,7 @@ import (
 	"github.com/recloser-go/recloser"
 	"github.com/recloser-go/recloser/gateway/internal/bulkhead"
 	"github.com/recloser-go/recloser/gateway/internal/dependency"
+	"github.com/recloser-go/recloser/gateway/internal/trace"
 	"github.com/recloser-go/recloser/guard"
 	"github.com/recloser-go/recloser/httpbreaker"
 )
@@ -27,6 +28,7 @@ type call struct {
 	guard   *guard.Guard
 	process *bulkhead.Bulkhead
 	log     *slog.Logger
+	trace   *trace.Tracer
 	index   int
 	ctx     context.Context // of the request; done when the call is cut off
 	cancel  context.CancelCauseFunc
@@ -46,7 +48,7 @@ type reply struct {
 // newCall asks the member's breaker. An error says that it is cut off. Only if the
 // bulkhead is full there is something to wait for, which run does.
 func (a *Asker) newCall(ctx context.Context, q *question, dep *dependency.Dependency, index int) (*call, error) {
-	c := &call{dep: dep, guard: dep.GuardOf(q.request), process: a.Bulkhead, log: a.Log, index: index, start: time.Now()}
+	c := &call{dep: dep, guard: dep.GuardOf(q.request), process: a.Bulkhead, log: a.Log, trace: a.Trace, index: index, start: time.Now()}
 	var err error
 	if c.guarded, err = c.guard.Allow(ctx); err != nil {
 		return nil, err
@@ -71,6 +73,7 @@ func (c *call) run(q *question, replies chan<- reply) {
 	defer c.cancel(nil)
 	m, err := c.ask(q)
 	if err != nil {
+		c.trace.Refused(c.ctx, c.dep, err)
 		c.log.DebugContext(c.ctx, "member did not answer", "dependency", c.dep.ID, "error", err)
 		m = silent(c.dep, err)
 	}
@@ -92,7 +95,7 @@ func (c *call) ask(q *question) (Member, error) {
 	// The end of the permit is that of the call: the guard of a dependency has no
 	// bulkhead, which would want to hear of it too. A call that was released may
 	// run on as a witness, so nothing here ends it.
-	answer := &wholeAnswer{base: c.dep.Transport}
+	answer := &wholeAnswer{base: c.trace.Transport(c.dep, c.dep.Transport)}
 	resp, err := (&httpbreaker.Transport{
 		Base:    answer,
 		Timeout: min(c.dep.AttemptTimeout, c.dep.Timeout),

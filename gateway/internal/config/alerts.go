@@ -191,7 +191,7 @@ func (r *reader) fromFile(n ast.Node, path string) (string, bool) {
 	}
 	r.files = append(r.files, path)
 	if err != nil {
-		r.fault(n, "create it, correct the path, which is seen from the folder of this file, or remove this channel",
+		r.fault(n, "create it, correct the path, which is seen from the folder of this file, or remove what needs it",
 			"the file with the secret cannot be read: %v", withoutPath(err))
 		return "", false
 	}
@@ -227,11 +227,11 @@ func (r *reader) fromEnvironment(n ast.Node, s string) (string, bool) {
 		}
 		value, set := os.LookupEnv(name)
 		if !set {
-			r.note(at(n), "set it, or remove this channel", "the environment variable "+name+" is not set")
+			r.note(at(n), "set it, or remove what needs it", "the environment variable "+name+" is not set")
 			return "", false
 		}
 		if value == "" {
-			r.note(at(n), "give it the url, or remove this channel", "the environment variable "+name+" is set, but empty")
+			r.note(at(n), "give it a value, or remove what needs it", "the environment variable "+name+" is set, but empty")
 			return "", false
 		}
 		out.WriteString(value)

@@ -26,6 +26,7 @@ type Config struct {
 	Dependencies []Dependency  // in the order of the file
 	Routes       []Route       // in the order of the file
 	Alerts       Alerts
+	Traces       *Traces  // nil: none are made
 	Include      []string // patterns of the files with more dependencies and routes, as written
 	Warnings     []string // what is allowed and hardly meant, as "file:line:column: ..."
 

@@ -34,6 +34,10 @@ routes:
 				"limits.streams: 250 -> 5, storage: x.db -> off; only after a restart: listen, admin.url, admin.tls.cert, admin.tls.key, limits.streams, storage",
 			"listen admin.url admin.tls.cert admin.tls.key limits.streams storage",
 		},
+		{
+			"traces", "traces: { endpoint: 'http://127.0.0.1:4318', headers: { A: SECRET-1, b: same } }" + base, "traces: { endpoint: 'http://127.0.0.1:4318', headers: { a: SECRET-2, B: same }, sample: 10% }" + base,
+			"traces.headers.A: *** -> ***, traces.sample: 100% -> 10%; only after a restart: traces.headers.A, traces.sample", "traces.headers.A traces.sample",
+		},
 		{"no tls", "tls: { cert: a, key: b }" + base, base, "tls.cert: no longer a, tls.key: no longer b; only after a restart: tls.cert, tls.key", "tls.cert tls.key"},
 		{"a secret", alerts + base, strings.Replace(alerts, "https://hook.example/SECRET", "${NEW_URL}", 1) + base, "alerts.teams.teams-1.url: *** -> ***", ""},
 	} {

@@ -35,6 +35,7 @@ func parts() []part {
 		{"limits", nil, dependencies + routes + "limits: { %s }\n"},
 		{"defaults", nil, dependencies + routes + "defaults: { %s }\n"},
 		{"alerts", nil, dependencies + routes + "alerts: { %s }\n"},
+		{"traces", nil, dependencies + routes + "traces: { endpoint: 'http://127.0.0.1:4318', %s }\n"},
 		{"tls", nil, dependencies + routes + "tls: { cert: c.crt, key: c.key, %s }\n"},
 		{"dependencies", dependencyKeys(&d), "dependencies: { a: { url: http://a.example, %s } }\n" + routes},
 		{"routes", c.routeKeys(&Route{ReleaseOnTrip: true}), dependencies + "routes: [ { path: '/{dependency}/*', %s } ]\n"},
@@ -249,7 +250,7 @@ func double(t *testing.T, value string) string {
 
 // The examples can be used as they are, and the last one has every key.
 func TestDocumentExamples(t *testing.T) {
-	for _, name := range []string{"TEAMS_WEBHOOK", "SLACK_WEBHOOK", "WEBHOOK_SECRET", "MAIL_URL", "PAGER_URL"} {
+	for _, name := range []string{"TEAMS_WEBHOOK", "SLACK_WEBHOOK", "WEBHOOK_SECRET", "MAIL_URL", "PAGER_URL", "OTLP_TOKEN"} {
 		t.Setenv(name, teamsURL)
 	}
 	rows, examples := document(t)

@@ -14,17 +14,22 @@ import (
 
 // hideUnread hides what may be a secret in a file whose structure is not known.
 func (r *reader) hideUnread() {
-	alerts := false
+	within := false
 	for i, line := range r.lines {
-		alerts = alerts || strings.Contains(line, "alerts")
-		if alerts || strings.Contains(line, "://") {
+		within = within || holdsSecrets(line)
+		if within || strings.Contains(line, "://") {
 			r.secret[i+1] = true
 		}
 	}
 }
 
-// hideAlerts hides the section with the urls of webhooks.
-func (r *reader) hideAlerts(body ast.Node) {
+// holdsSecrets reports whether a key is one of those below which secrets stand.
+func holdsSecrets(key string) bool {
+	return strings.Contains(key, "alerts") || strings.Contains(key, "traces")
+}
+
+// hideSecrets hides the sections with the urls of webhooks and the headers for traces.
+func (r *reader) hideSecrets(body ast.Node) {
 	root, ok := body.(ast.MapNode)
 	if !ok {
 		r.hideUnread()
@@ -32,8 +37,23 @@ func (r *reader) hideAlerts(body ast.Node) {
 	}
 	for pairs := root.MapRange(); pairs.Next(); {
 		key := pairs.Key()
-		if strings.Contains(key.GetToken().Value+key.String(), "alerts") {
+		name := key.GetToken().Value + key.String()
+		section, ok := pairs.Value().(ast.MapNode)
+		switch {
+		case !holdsSecrets(name):
+		case ok && strings.Contains(name, "traces"):
+			r.hideHeaders(section)
+		default:
 			r.hide(at(key).line, pairs.Value())
+		}
+	}
+}
+
+// hideHeaders hides what is in the section traces, but for what is surely no header.
+func (r *reader) hideHeaders(section ast.MapNode) {
+	for pairs := section.MapRange(); pairs.Next(); {
+		if name := pairs.Key().GetToken().Value; name != "endpoint" && name != "sample" {
+			r.hide(at(pairs.Key()).line, pairs.Value())
 		}
 	}
 }

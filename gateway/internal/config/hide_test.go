@@ -58,6 +58,20 @@ func TestNoMessageShowsASecret(t *testing.T) {
 			wantNoSecret(t, file)
 		}
 	}
+	for _, section := range []string{
+		`headers: { A: "SECRET\n" }`, `headers: { "SECRET x": 1 }`, `headers: [SECRET]`, `headers: SECRET`, `headers: { A: [SECRET] }`, `headers: { A: x, A: SECRET }`,
+		`headers: { A: "file:SECRET" }`, `headers: { A: "${SECRET x}" }`, `haeders: { A: SECRET }`, `[SECRET]`, `headers: { A: &x SECRET }`, `headers: { A: SECRET`,
+		"\n  headers:\n    A:\n      - SECRET", "\n  headers:\n    A: x\n    A: SECRET", "\n  headers:\n\t- SECRET",
+	} {
+		for _, endpoint := range []string{"", "endpoint: 'http://127.0.0.1:4318', "} {
+			if !strings.ContainsAny(section[:1], "[\n") {
+				section = endpoint + section
+			}
+			wantNoSecret(t, rest+"traces: "+brace(section)+"\n")
+			wantNoSecret(t, "traces: "+brace(section)+"\n"+rest)
+			wantNoSecret(t, "- traces: "+brace(section)+"\n")
+		}
+	}
 	for _, value := range []string{
 		`user:SECRET@host/x`, `"http://user:SECRET@host"`, `"http://user:SECRET@[::1"`, `"http://user:SECRET%zz@h"`, `"http://SECRET@h"`, `SECRET@h`,
 		`"http://user:SEC RET SECRET@h"`, `"http://user:SECRET/x@h"`, `"http://user:99999/SECRET@h"`, `"ftp://user:SECRET@h"`, `"//user:SECRET@h"`,

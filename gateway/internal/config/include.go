@@ -72,7 +72,7 @@ func (c *Config) include(r *reader, n ast.Node, file string) {
 	in.by = r
 	f := included{reader: in}
 	if body != nil {
-		in.hideAlerts(body)
+		in.hideSecrets(body)
 		f.written = in.known(body, slices.DeleteFunc(c.contentKeys(), func(k key) bool { return k.name != "dependencies" && k.name != "routes" }))
 	}
 	r.included = append(r.included, f)

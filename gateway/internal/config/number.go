@@ -116,8 +116,8 @@ func whole(to *int, low, high int, words ...word[int]) value {
 	}, to, low, high, words...)
 }
 
-func share(to *float64, words ...word[float64]) value {
-	return number(unit[float64]{
+func shares() unit[float64] {
+	return unit[float64]{
 		kind: "share",
 		schema: object{"anyOf": []any{
 			object{"type": "number", "exclusiveMinimum": 0},
@@ -127,7 +127,11 @@ func share(to *float64, words ...word[float64]) value {
 		print: func(v float64) string { return strconv.FormatFloat(math.Round(v*1e8)/1e6, 'f', -1, 64) + "%" },
 		is:    "a share",
 		hint:  func(string) string { return "write it like 50% or 0.5" },
-	}, to, 0, 0, words...)
+	}
+}
+
+func share(to *float64, words ...word[float64]) value {
+	return number(shares(), to, 0, 0, words...)
 }
 
 // parseShare reads "50%" and "0.5".

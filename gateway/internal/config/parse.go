@@ -144,7 +144,7 @@ func (r *reader) parse(text, least string) ast.Node {
 }
 
 func (c *Config) read(r *reader, body ast.Node, overrides []Override) {
-	r.hideAlerts(body)
+	r.hideSecrets(body)
 	keys := c.keys()
 	written := r.known(body, keys)
 	r.readKeys(written, c.processKeys())

@@ -69,6 +69,7 @@ func (c *Config) contentKeys() []key {
 		{name: "dependencies", value: c.dependencies(), needed: true, span: "at least one", means: "ids, each with its [settings](#dependencies)"},
 		{name: "routes", value: c.routes(), needed: true, span: "at least one", means: "which requests go where: [routes](#routes)"},
 		{name: "alerts", value: c.Alerts.value(), means: "who is told: [alerts](#alerts)"},
+		{name: "traces", value: tracesSection(&c.Traces), restart: true, normal: "none", means: "where traces of calls are sent: [traces](#traces)"},
 	}
 }
 

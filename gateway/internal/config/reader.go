@@ -251,7 +251,7 @@ func (r *reader) list(n ast.Node) []ast.Node {
 func (r *reader) text(n ast.Node) (string, bool) {
 	s, ok := r.secretText(n)
 	if ok && strings.Contains(s, "${") {
-		r.fault(n, "write the value itself", "${...} is read only where a secret stands: in an alert channel")
+		r.fault(n, "write the value itself", "${...} is read only where a secret stands: in an alert channel, or a header of traces")
 		return "", false
 	}
 	return s, ok

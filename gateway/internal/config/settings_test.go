@@ -2,6 +2,7 @@ package config
 
 import (
 	"net/netip"
+	"net/url"
 	"reflect"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 // What is written arrives in its field, in its unit.
 func TestSettings(t *testing.T) {
+	t.Setenv("RECLOSER_TEST_TOKEN", "secret")
 	dependency := func(text string) string {
 		return "dependencies: { a: { url: http://a.example, " + text + " } }\n" + oneRoute
 	}
@@ -57,6 +59,13 @@ func TestSettings(t *testing.T) {
 				{Kind: Alertmanager, Name: "alertmanager-1", URL: "http://am.example:9093"},
 				{Kind: Shoutrrr, Name: "shoutrrr-1", URL: "smtp://u:p@mail.example"},
 			}},
+		},
+		{process(""), func(c *Config) any { return c.Traces }, (*Traces)(nil)},
+		{process("traces: { endpoint: 'http://127.0.0.1:4318' }"), func(c *Config) any { return *c.Traces }, Traces{Endpoint: &url.URL{Scheme: "http", Host: "127.0.0.1:4318", Path: "/v1/traces"}, Sample: 1}},
+		{
+			process("traces: { endpoint: 'https://collector.example/otlp', headers: { x-team: hotels, authorization: 'Bearer ${RECLOSER_TEST_TOKEN}' }, sample: 5% }"),
+			func(c *Config) any { return *c.Traces },
+			Traces{Endpoint: &url.URL{Scheme: "https", Host: "collector.example", Path: "/otlp"}, Headers: map[string]Secret{"X-Team": "hotels", "Authorization": "Bearer secret"}, Sample: 0.05},
 		},
 		{process("storage: x.sqlite"), func(c *Config) any { return c.Storage.Path }, "etc/x.sqlite"},
 		{process("storage: { path: /var/x.db }"), func(c *Config) any { return c.Storage.Path }, "/var/x.db"},

@@ -18,15 +18,17 @@ import (
 	"github.com/recloser-go/recloser/gateway/internal/lastknown"
 	"github.com/recloser-go/recloser/gateway/internal/problem"
 	"github.com/recloser-go/recloser/gateway/internal/ratelimit"
+	"github.com/recloser-go/recloser/gateway/internal/trace"
 )
 
-// Options are what a Proxy is made from. All are required.
+// Options are what a Proxy is made from. All but Trace are required.
 type Options struct {
 	Dependencies *dependency.List
 	Bulkhead     *bulkhead.Bulkhead   // of all calls of this process
 	Limits       func() config.Limits // for handlers that are made from now on
 	Limiters     *ratelimit.Limiters  // of routes
 	Log          *slog.Logger
+	Trace        *trace.Tracer // nil: calls are not traced
 }
 
 // Proxy makes the handlers of proxy routes. It is safe for concurrent use.
@@ -66,6 +68,7 @@ type Handler struct {
 // change r, but for its body: two path values in a request would be four
 // allocations.
 func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, dependency, rest string) {
+	h.Trace.Route(r, h.route.Path)
 	if !h.limit.Allow(w, r) {
 		return
 	}
@@ -75,6 +78,7 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, dependency, rest
 		problem.Write(w, problem.Problem{Status: http.StatusNotFound, Detail: "there is no such dependency"})
 		return
 	}
+	h.Trace.To(r, dep)
 	if most := h.limits.Body; most > 0 && r.ContentLength > most {
 		problem.Close(w, r)
 		problem.Write(w, problem.TooLong(most))

@@ -47,7 +47,7 @@ func newWay(h *Handler, dep *dependency.Dependency) *way {
 // between it and a request.
 func (w *way) transport() http.RoundTripper {
 	dep := w.dep
-	base := &sender{dep: dep}
+	base := w.Trace.Transport(dep, &sender{dep: dep})
 	if dep.Retry.Attempts > 1 || dep.RateLimit.Rate > 0 {
 		return &httpbreaker.GuardedTransport{Base: base, Guard: dep.GuardOf, Detach: true, KeepOnTrip: !w.route.ReleaseOnTrip}
 	}
@@ -168,6 +168,7 @@ func (w *way) fail(rw http.ResponseWriter, r *http.Request, err error) {
 		rw.Header().Set("Connection", "close")
 	}
 	p, gone := w.problem(r, err)
+	w.Trace.Fail(r.Context(), err, gone)
 	switch {
 	case gone:
 		rw.WriteHeader(clientGone)
