@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -29,7 +30,8 @@ traces: { endpoint: %q }
 
 // A whole gateway sends spans of calls and of a trip, and what waits when it stops.
 func TestGatewaySendsTraces(t *testing.T) {
-	names := make(chan string, 100)
+	var mu sync.Mutex
+	count := make(map[string]int) // by name
 	collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		zip, err := gzip.NewReader(r.Body)
 		if err != nil {
@@ -44,7 +46,9 @@ func TestGatewaySendsTraces(t *testing.T) {
 		for _, from := range data.ResourceSpans {
 			for _, scope := range from.ScopeSpans {
 				for _, s := range scope.Spans {
-					names <- s.Name
+					mu.Lock()
+					count[s.Name]++
+					mu.Unlock()
 				}
 			}
 		}
@@ -55,19 +59,22 @@ func TestGatewaySendsTraces(t *testing.T) {
 	if err := g.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for range 3 {
+	call := func() {
 		resp, err := http.Get("http://" + g.Addr() + "/hotels/hotel-1/x")
 		if err != nil {
 			t.Fatal(err)
 		}
 		_ = resp.Body.Close()
 	}
+	call()
+	call()
+	eventually.True(t, patience, func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return count["recloser.transition"] == 1
+	}, "the trip")
+	call()
 	stop(t, g)
-	close(names)
-	count := make(map[string]int)
-	for name := range names {
-		count[name]++
-	}
 	if fmt.Sprint(count) != "map[GET:2 GET /hotels/{dependency}/*:3 recloser.transition:1]" {
 		t.Errorf("spans %v", count)
 	}

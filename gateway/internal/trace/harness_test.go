@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -108,6 +109,7 @@ type bench struct {
 	deps      *dependency.List
 	gateway   *httptest.Server
 	log       *gatewaytest.Log
+	heard     atomic.Int64 // transitions
 }
 
 // newBench makes hotel-1, hotel-2 and so on, one for each behaviour. traces may be nil.
@@ -141,6 +143,7 @@ func newBench(t *testing.T, traces *config.Traces, change func(*config.Dependenc
 	listen := func(_, key string, tr recloser.Transition) {
 		if key == "" {
 			b.tracer.Listen(tr)
+			b.heard.Add(1)
 		}
 	}
 	if b.deps, err = (dependency.Maker{Listeners: []func(string, string, recloser.Transition){listen}}).NewList(list); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/recloser-go/recloser/gateway/internal/config"
 	"github.com/recloser-go/recloser/gateway/internal/dependency"
 	"github.com/recloser-go/recloser/guard"
+	"github.com/recloser-go/recloser/internal/eventually"
 )
 
 const (
@@ -66,6 +67,7 @@ func TestTripAndRefusal(t *testing.T) {
 		b.call("/hotels/hotel-1/x", http.StatusInternalServerError)
 	}
 	b.call("/hotels/hotel-1/x", http.StatusServiceUnavailable)
+	eventually.True(t, patience, func() bool { return b.heard.Load() == 1 }, "the transition to be told")
 	servers, clients, others := b.spans()
 	if len(servers) != 4 || len(clients) != 3 || len(others) != 1 {
 		t.Fatalf("%d, %d and %d spans", len(servers), len(clients), len(others))
@@ -161,6 +163,7 @@ func TestSample(t *testing.T) {
 	for range 3 {
 		b.call("/hotels/hotel-1/x", http.StatusInternalServerError)
 	}
+	eventually.True(t, patience, func() bool { return b.heard.Load() == 1 }, "the transition to be told")
 	servers, clients, others := b.spans()
 	if len(servers) != 1 || len(clients) != 1 || fmt.Sprintf("%x", servers[0].TraceId) != theirTrace {
 		t.Errorf("%d and %d spans, want those of the call that is sampled", len(servers), len(clients))
