@@ -3,7 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -81,8 +83,20 @@ const (
 	goalScript = 0.03
 )
 
+// load is the number of running programs: with more than there are processors, shares
+// of time say little.
+func load() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	fields := strings.Fields(string(text))
+	return strings.Join(fields[:min(3, len(fields))], " ")
+}
+
 func (r *report) print(w io.Writer, o options) {
-	fmt.Fprintf(w, "%d dependencies, %.0f calls/s, %d viewers; %d turns of %v of each kind, medians.\n\n", o.dependencies, o.rate, o.viewers, o.rounds, o.d)
+	fmt.Fprintf(w, "%d dependencies, %.0f calls/s, %d viewers; %d turns of %v of each kind, medians. Load of the machine over 1, 5 and 15 minutes: %s.\n\n",
+		o.dependencies, o.rate, o.viewers, o.rounds, o.d, load())
 	fmt.Fprintln(w, "| figure | goal | all well | one trips and recloses each 20 s |\n| --- | ---: | ---: | ---: |")
 	line := func(name, goal, format string, scale float64, figure func(turns [kinds][]turn) float64) {
 		fmt.Fprintf(w, "| %s | %s | "+format+" | "+format+" |\n", name, goal, scale*figure(r.well), scale*figure(r.ill))

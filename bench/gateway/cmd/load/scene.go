@@ -161,6 +161,9 @@ func (s *scene) turn(ctx context.Context, k kind, page *page) (t turn, err error
 		}
 		defer page.leave()
 	}
+	if err := begun(ctx, viewers); err != nil {
+		return t, err
+	}
 	if !town.Wait(ctx, settle) {
 		return t, ctx.Err()
 	}
@@ -176,6 +179,22 @@ func (s *scene) turn(ctx context.Context, k kind, page *page) (t turn, err error
 		return t, err
 	}
 	return before.until(after), nil
+}
+
+// begun waits until every viewer has the stream's beginning, and a frame, behind him:
+// on a machine that is busy that takes a while.
+func begun(ctx context.Context, viewers []*viewer) error {
+	for i := 0; i < len(viewers); {
+		switch err := viewers[i].failed(); {
+		case err != nil:
+			return err
+		case viewers[i].frames.Load() > 0:
+			i++
+		case !town.Wait(ctx, 50*time.Millisecond):
+			return ctx.Err()
+		}
+	}
+	return nil
 }
 
 // look reads all clocks and counters.
