@@ -27,7 +27,9 @@ import (
 	"github.com/recloser-go/recloser/gateway/internal/config"
 	"github.com/recloser-go/recloser/gateway/internal/dependency"
 	"github.com/recloser-go/recloser/gateway/internal/proxy"
+	"github.com/recloser-go/recloser/gateway/internal/ratelimit"
 	"github.com/recloser-go/recloser/gateway/internal/trace"
+	"github.com/recloser-go/recloser/internal/eventually"
 	"github.com/recloser-go/recloser/internal/vtime"
 )
 
@@ -152,13 +154,14 @@ func newBench(t *testing.T, traces *config.Traces, change func(*config.Dependenc
 	t.Cleanup(b.deps.CloseIdle)
 	process := bulkhead.New(8192, vtime.Real{})
 	limits := func() config.Limits { return config.Limits{Body: 8 << 20, BodyIdle: 30 * time.Second} }
-	pass := proxy.New(proxy.Options{Dependencies: b.deps, Bulkhead: process, Limits: limits, Log: log, Trace: b.tracer}).
+	limiters := &ratelimit.Limiters{}
+	pass := proxy.New(proxy.Options{Dependencies: b.deps, Bulkhead: process, Limits: limits, Limiters: limiters, Log: log, Trace: b.tracer}).
 		Handler(config.Route{Path: "/hotels/{dependency}/*", ReleaseOnTrip: true})
 	rule := &config.Ask{Group: "*", Accept: "status == 200 && body.allowed == true", Decide: config.FirstYes, Timeout: patience}
 	if rule.Condition, err = config.Compile(rule.Accept); err != nil {
 		t.Fatal(err)
 	}
-	asks := ask.New(ask.Options{Dependencies: b.deps, Bulkhead: process, Limits: limits, Log: log, Trace: b.tracer}).Handler(config.Route{Path: "/access", Ask: rule})
+	asks := ask.New(ask.Options{Dependencies: b.deps, Bulkhead: process, Limits: limits, Limiters: limiters, Log: log, Trace: b.tracer}).Handler(config.Route{Path: "/access", Ask: rule})
 	b.gateway = httptest.NewServer(b.tracer.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/access" {
 			asks.ServeHTTP(w, r)
@@ -218,6 +221,9 @@ func (b *bench) call(path string, status int, header ...string) {
 func (b *bench) spans() (servers, clients, others []span) {
 	b.t.Helper()
 	b.gateway.Close() // waits for its handlers
+	for _, d := range b.deps.All() { // and an answered ask's calls go on
+		eventually.True(b.t, patience, func() bool { return d.Bulkhead.InFlight() == 0 }, "the calls of "+d.ID+" to end")
+	}
 	ctx, cancel := context.WithTimeout(b.t.Context(), patience)
 	defer cancel()
 	if err := b.tracer.Stop(ctx); err != nil {
