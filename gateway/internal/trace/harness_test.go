@@ -220,7 +220,7 @@ func (b *bench) call(path string, status int, header ...string) {
 // spans ends the gateway and returns all there were, by kind, in the order of their ends.
 func (b *bench) spans() (servers, clients, others []span) {
 	b.t.Helper()
-	b.gateway.Close() // waits for its handlers
+	b.gateway.Close()                // waits for its handlers
 	for _, d := range b.deps.All() { // and an answered ask's calls go on
 		eventually.True(b.t, patience, func() bool { return d.Bulkhead.InFlight() == 0 }, "the calls of "+d.ID+" to end")
 	}
