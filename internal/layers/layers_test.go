@@ -16,7 +16,7 @@ import (
 var layers = [][]string{
 	{"internal/vtime", "internal/suggest", "internal/refusal", "internal/defaults", "internal/safely", "internal/fault", "internal/bucket", "internal/queue"},
 	{"."}, // the engine
-	{"guard"},
+	{"guard", "fleet"},
 	{"httpbreaker", "grpcbreaker", "prombreaker", "otelbreaker", "compat/gobreaker", "scenario"},
 	{"examples/*/*"},
 
