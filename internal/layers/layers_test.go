@@ -33,6 +33,7 @@ var layers = [][]string{
 
 	// What only tests and measurements are made of: nothing above may import it.
 	{"internal/eventually", "internal/model"},
+	{"fleet/storetest"},
 	{"gateway/gatewaytest"},
 	{"gateway/deploytest"},
 	{"internal/layers", "internal/cases", "prooftest", "bench", "bench/gateway/town", "bench/gateway/entrant"},
