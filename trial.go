@@ -57,8 +57,14 @@ func (b *Breaker) takeTrial(p *period, now int64, c *call) bool {
 	if p.good > 0 {
 		slots = b.cfg().Trials
 	}
+	if p.led {
+		slots = len(p.leased) + b.granted
+	}
 	if len(p.leased) >= slots {
 		return false
+	}
+	if p.led {
+		b.granted--
 	}
 	c.begin(p, now, b.rules().slowAfter())
 	t := &trial{start: now}
@@ -158,15 +164,22 @@ func (b *Breaker) goodTrial(p *period, at, took int64) {
 	b.leases = 0
 	b.longest = max(b.longest, took) // also where no closed period has shown how long a call takes
 	b.slowestTrial = max(b.slowestTrial, took)
-	if p.good < b.cfg().Trials {
-		return
+	switch {
+	case p.led:
+		b.trialsGood++ // what follows is for the fleet to say
+	case p.good >= b.cfg().Trials:
+		b.reclose(at, Transition{Reason: ReasonTrialsGood, Counts: Counts{Good: uint64(p.good)}})
 	}
-	next := b.newPeriod(Closed, at, never, ReasonTrialsGood)
+}
+
+// reclose closes with a slow start.
+func (b *Breaker) reclose(at int64, t Transition) {
+	next := b.newPeriod(Closed, at, never, t.Reason)
 	if b.cfg().Ramp > 0 {
 		next.ramp.Store(newRamp(b, at))
 		next.busy = true
 	}
-	b.enter(next, at, Transition{Reason: ReasonTrialsGood, Counts: Counts{Good: uint64(p.good)}})
+	b.enter(next, at, t)
 }
 
 func (b *Breaker) badTrial(p *period, at int64, c Counts) {
@@ -176,4 +189,5 @@ func (b *Breaker) badTrial(p *period, at int64, c Counts) {
 	}
 	c.Good = uint64(p.good)
 	b.trip(at, step, ReasonTrialFailed, Transition{Counts: c})
+	b.staysLed(p)
 }
