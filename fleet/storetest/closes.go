@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/recloser-go/recloser/fleet"
-	"github.com/recloser-go/recloser/internal/eventually"
 )
 
 func closes() []testCase {
@@ -116,13 +115,13 @@ func noGoroutineIsLeft(t *test) {
 	t.use(1)
 	before := runtime.NumGoroutine()
 	t.use(10)
-	eventually.True(t.T, enough, func() bool { return runtime.NumGoroutine() <= before }, "goroutines of closed stores to end")
+	t.eventually(func() bool { return runtime.NumGoroutine() <= before }, "goroutines of closed stores to end")
 }
 
 func noConnectionIsLeft(t *test) {
 	t.use(1)
 	before := 0
-	eventually.True(t.T, enough, func() bool {
+	t.eventually(func() bool {
 		was := before
 		before = t.Connections(t.T)
 		return was == before
@@ -134,5 +133,5 @@ func noConnectionIsLeft(t *test) {
 	}
 	_ = s.Close()
 	t.use(10)
-	eventually.True(t.T, enough, func() bool { return t.Connections(t.T) <= before }, "connections of closed stores to be closed")
+	t.eventually(func() bool { return t.Connections(t.T) <= before }, "connections of closed stores to be closed")
 }

@@ -312,8 +312,8 @@ func (t *test) vanishes(what string, done between, ttl time.Duration, there func
 			t.Fatalf("%s was gone after %s, its ttl is %s", what, lived, ttl)
 		case !is:
 			return
-		case asked.from.Sub(done.to) > ttl+enough:
-			t.Fatalf("%s is still there %s after its ttl", what, enough)
+		case asked.from.Sub(done.to) > ttl+t.Patience:
+			t.Fatalf("%s is still there %s after its ttl", what, t.Patience)
 		}
 		pass(5 * time.Millisecond)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/recloser-go/recloser/fleet"
+	"github.com/recloser-go/recloser/internal/eventually"
 )
 
 // A Harness is how the tests reach the store under test and its server. What a store
@@ -43,6 +44,9 @@ type Harness struct {
 	// Connections returns how many clients' connections the server has.
 	Connections func(t testing.TB) int
 
+	// Patience is how long anything may take that must happen; 0: 10 s.
+	Patience time.Duration
+
 	// Missing says for each of the functions above that is nil why the store has no such
 	// thing, by the function's name. A function that is nil without a reason is a failure.
 	Missing map[string]string
@@ -51,9 +55,12 @@ type Harness struct {
 // Run runs all tests, each as a subtest of its own with a harness that open returns for
 // it, and says which do not apply.
 func Run(t *testing.T, open func(t *testing.T) Harness) {
-	for _, c := range slices.Concat(documents(), watches(), rows(), leases(), elections(), faults(), closes()) {
+	for _, c := range slices.Concat(documents(), names(), watches(), rows(), leases(), elections(), faults(), closes()) {
 		t.Run(c.name, func(t *testing.T) {
 			h := open(t)
+			if h.Patience == 0 {
+				h.Patience = 10 * time.Second
+			}
 			for _, need := range c.needs {
 				if h.lacks(t, need) {
 					return
@@ -88,9 +95,6 @@ func (h *Harness) lacks(t *testing.T, need string) bool {
 	}
 	return !there
 }
-
-// enough is how long anything may take that must happen.
-const enough = 10 * time.Second
 
 type test struct {
 	*testing.T
@@ -127,9 +131,15 @@ func (t *test) closing(s fleet.Store) fleet.Store {
 	return s
 }
 
+// eventually waits until cond holds.
+func (t *test) eventually(cond func() bool, what string) {
+	t.Helper()
+	eventually.True(t.T, t.Patience, cond, what)
+}
+
 // ctx returns a context that ends with the test, or when all should be done.
 func (t *test) ctx() context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), enough)
+	ctx, cancel := context.WithTimeout(t.Context(), t.Patience)
 	t.Cleanup(cancel)
 	return ctx
 }

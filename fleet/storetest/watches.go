@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 
 	"github.com/recloser-go/recloser/fleet"
-	"github.com/recloser-go/recloser/internal/eventually"
 )
 
 func watches() []testCase {
@@ -63,7 +62,7 @@ func (t *test) follow(s fleet.Store) *view {
 			}
 		}
 	}()
-	eventually.True(t.T, enough, func() bool { return v.times() > 0 }, "a first Load")
+	t.eventually(func() bool { return v.times() > 0 }, "a first Load")
 	return v
 }
 
@@ -114,7 +113,7 @@ func (v *view) is(docs map[string]fleet.Doc) bool {
 func (t *test) sees(v *view, s fleet.Store, what string) {
 	t.Helper()
 	docs, _ := t.load(s)
-	eventually.True(t.T, enough, func() bool { return v.is(docs) }, what)
+	t.eventually(func() bool { return v.is(docs) }, what)
 }
 
 // churn changes n documents many times from all clients at once.
@@ -240,7 +239,7 @@ func watchAfterLostConnections(t *test) {
 	t.sees(v, other, "a document to be seen")
 	for range 3 {
 		t.Drop(t.T)
-		eventually.True(t.T, enough, func() bool { _, _, err := other.Load(t.Context()); return err == nil }, "the store to be found again")
+		t.eventually(func() bool { _, _, err := other.Load(t.Context()); return err == nil }, "the store to be found again")
 		d = t.put(other, d.Rev, fleet.Doc{Key: "k", Rev: after(d.Rev)})
 		t.sees(v, other, "a change after connections were lost to be seen")
 	}
