@@ -4,7 +4,7 @@ export GOWORK := off
 
 # What a target needs besides make and a POSIX shell. As root on Debian it is
 # installed when missing, see scripts/need.
-TEST_NEEDS := go curl prometheus promtool amtool systemd-analyze chromium redis-server redis-cli
+TEST_NEEDS := go curl prometheus promtool amtool systemd-analyze chromium redis-server redis-cli initdb
 RACE_NEEDS := $(TEST_NEEDS) gcc
 
 BIN     := bin

@@ -17,7 +17,7 @@ var layers = [][]string{
 	{"internal/vtime", "internal/suggest", "internal/refusal", "internal/defaults", "internal/safely", "internal/fault", "internal/bucket", "internal/queue"},
 	{"."}, // the engine
 	{"guard", "fleet"},
-	{"httpbreaker", "grpcbreaker", "prombreaker", "otelbreaker", "compat/gobreaker", "scenario", "fleet/redisstore"},
+	{"httpbreaker", "grpcbreaker", "prombreaker", "otelbreaker", "compat/gobreaker", "scenario", "fleet/pgstore", "fleet/redisstore"},
 	{"examples/*/*"},
 
 	{"gateway/internal/problem", "gateway/internal/forwarded", "gateway/internal/plain", "gateway/internal/certs", "gateway/internal/maintenance", "gateway/internal/client"},
@@ -33,7 +33,7 @@ var layers = [][]string{
 
 	// What only tests and measurements are made of: nothing above may import it.
 	{"internal/eventually", "internal/model"},
-	{"fleet/storetest", "fleet/redisstore/redistest"},
+	{"fleet/storetest", "fleet/pgstore/pgtest", "fleet/redisstore/redistest"},
 	{"gateway/gatewaytest"},
 	{"gateway/deploytest"},
 	{"internal/layers", "internal/cases", "prooftest", "bench", "bench/gateway/town", "bench/gateway/entrant"},
