@@ -15,7 +15,7 @@ func closes() []testCase {
 		{name: "Close", run: closeTwice},
 		{name: "CloseWhileInUse", run: closeWhileInUse},
 		{name: "NoGoroutineIsLeft", run: noGoroutineIsLeft},
-		{name: "NoConnectionIsLeft", run: noConnectionIsLeft, needs: []string{"Connections"}},
+		{name: "NoConnectionIsLeft", run: noConnectionIsLeft, needs: "Connections"},
 	}
 }
 
@@ -60,17 +60,17 @@ func closeWhileInUse(t *test) {
 			begun.Add(1)
 			group.Go(func() {
 				began := sync.OnceFunc(begun.Done)
-				defer began()
+				end := t.ctx()
 				for {
-					ctx, cancel := context.WithTimeout(t.ctx(), 100*time.Millisecond)
+					ctx, cancel := context.WithTimeout(end, 100*time.Millisecond)
 					err := f(ctx)
 					cancel()
 					began()
-					switch {
-					case errors.Is(err, fleet.ErrClosed):
+					if errors.Is(err, fleet.ErrClosed) {
 						return
-					case t.Context().Err() != nil:
-						t.Errorf("%s goes on after Close: %v", name, err)
+					}
+					if end.Err() != nil {
+						t.Errorf("%s after Close: %v, want ErrClosed", name, err)
 						return
 					}
 				}
@@ -85,6 +85,9 @@ func closeWhileInUse(t *test) {
 			})
 		}
 		group.Wait()
+		if t.Failed() {
+			return
+		}
 	}
 }
 

@@ -60,7 +60,7 @@ func holderStays(t *test) {
 		t.elect(other, "r", "b", time.Hour, "a") // to no avail, and it does not make it longer or shorter
 		done = during(func() { t.elect(s, "r", "a", ttl, "a") })
 	}
-	t.runsOut(other, "r", "a", "b", done, ttl)
+	t.runsOut(other, "a", "b", done, ttl)
 	t.elect(s, "r", "a", time.Hour, "b")
 	t.elect(s, "apart", "a", time.Hour, "b")
 }
@@ -69,21 +69,21 @@ func holderRunsOut(t *test) {
 	const ttl = 100 * time.Millisecond
 	s, other := t.client(), t.client()
 	done := during(func() { t.elect(s, "r", "a", ttl, "a") })
-	t.runsOut(other, "r", "a", "b", done, ttl)
+	t.runsOut(other, "a", "b", done, ttl)
 
 	// The later of two counts: the holder may make it shorter, too.
 	t.elect(other, "r", "b", time.Hour, "b")
 	done = during(func() { t.elect(other, "r", "b", ttl, "b") })
-	t.runsOut(s, "r", "b", "a", done, ttl)
+	t.runsOut(s, "b", "a", done, ttl)
 }
 
-// runsOut waits until next gets the role that holder left.
-func (t *test) runsOut(s fleet.Store, role, holder, next string, done between, ttl time.Duration) {
+// runsOut waits until next gets the role r that holder left.
+func (t *test) runsOut(s fleet.Store, holder, next string, done between, ttl time.Duration) {
 	t.Helper()
 	t.vanishes("the hold on the role", done, ttl, func() bool {
-		got, err := s.Elect(t.ctx(), role, next, time.Hour)
+		got, err := s.Elect(t.ctx(), "r", next, time.Hour)
 		if err != nil || got != holder && got != next {
-			t.Fatalf("%q stands for %q: %q, %v", next, role, got, err)
+			t.Fatalf("%q stands for a role that %q had: %q, %v", next, holder, got, err)
 		}
 		return got == holder
 	})

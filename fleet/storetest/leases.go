@@ -123,6 +123,7 @@ func slotsComeAndGo(t *test) {
 				if n := holders.Add(1); n > slots {
 					t.Errorf("%d hold a lease at once, of %d slots", n, slots)
 				}
+				pass(time.Millisecond)
 				holders.Add(-1) // before, so that none is counted who has given it back
 				if _, err := s.Finish(t.ctx(), l, []fleet.Result{fleet.Bad, fleet.Unused}[got.Load()%2]); err != nil {
 					t.Errorf("Finish: %v", err)

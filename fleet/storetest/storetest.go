@@ -48,23 +48,26 @@ type Harness struct {
 	Patience time.Duration
 
 	// Missing says for each of the functions above that is nil why the store has no such
-	// thing, by the function's name. A function that is nil without a reason is a failure.
+	// thing, by the function's name; Pause stands for Resume too. A function that is nil
+	// without a reason is a failure.
 	Missing map[string]string
 }
 
 // Run runs all tests, each as a subtest of its own with a harness that open returns for
 // it, and says which do not apply.
 func Run(t *testing.T, open func(t *testing.T) Harness) {
-	for _, c := range slices.Concat(documents(), names(), watches(), rows(), leases(), elections(), faults(), closes()) {
+	for _, c := range cases() {
 		t.Run(c.name, func(t *testing.T) {
 			h := open(t)
+			if err := h.check(); err != nil {
+				t.Fatal(err)
+			}
+			if why := h.Missing[c.needs]; why != "" {
+				t.Logf("NOT APPLICABLE to this store: it has no %s: %s", c.needs, why)
+				return
+			}
 			if h.Patience == 0 {
 				h.Patience = 10 * time.Second
-			}
-			for _, need := range c.needs {
-				if h.lacks(t, need) {
-					return
-				}
 			}
 			c.run(&test{T: t, Harness: h, prefix: fmt.Sprintf("storetest-%x", rand.Uint64())})
 		})
@@ -74,26 +77,30 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 type testCase struct {
 	name  string
 	run   func(*test)
-	needs []string // functions of the Harness
+	needs string // a function of the Harness that not every store has
 }
 
-// lacks reports whether the harness has no such function, and logs why.
-func (h *Harness) lacks(t *testing.T, need string) bool {
+func cases() []testCase {
+	return slices.Concat(documents(), names(), watches(), rows(), leases(), elections(), faults(), closes())
+}
+
+// check reports a function that is neither there nor missing for a reason.
+func (h *Harness) check() error {
 	has := map[string]bool{
-		"Skewed": h.Skewed != nil, "Quiet": h.Quiet != nil, "Pause": h.Pause != nil && h.Resume != nil,
+		"New": h.New != nil, "Skewed": h.Skewed != nil, "Quiet": h.Quiet != nil, "Pause": h.Pause != nil && h.Resume != nil,
 		"Restart": h.Restart != nil, "Flush": h.Flush != nil, "Drop": h.Drop != nil, "Connections": h.Connections != nil,
 	}
-	there, known := has[need]
-	why := h.Missing[need]
-	switch {
-	case !known:
-		t.Fatalf("a harness has no function %s", need)
-	case there == (why != ""):
-		t.Fatalf("the harness must have either a function %s or a reason under Missing why not; reason: %q", need, why)
-	case !there:
-		t.Logf("NOT APPLICABLE to this store: it has no %s: %s", need, why)
+	for name := range h.Missing {
+		if _, known := has[name]; !known {
+			return fmt.Errorf("a Harness has no function %s, and Missing names it", name)
+		}
 	}
-	return !there
+	for name, there := range has {
+		if there == (h.Missing[name] != "") {
+			return fmt.Errorf("a Harness must have a function %s, or else a reason under Missing[%q]: there %v, reason %q", name, name, there, h.Missing[name])
+		}
+	}
+	return nil
 }
 
 type test struct {

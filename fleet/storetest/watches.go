@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/recloser-go/recloser/fleet"
 )
@@ -17,8 +18,8 @@ func watches() []testCase {
 		{name: "WatchSeesTheLastVersion", run: watchSeesTheLast},
 		{name: "WatchFromAPosition", run: watchFromAPosition},
 		{name: "WatchEndsWithItsContext", run: watchEndsWithContext},
-		{name: "WatchAfterALostPush", run: watchAfterALostPush, needs: []string{"Quiet"}},
-		{name: "WatchAfterLostConnections", run: watchAfterLostConnections, needs: []string{"Drop"}},
+		{name: "WatchAfterALostPush", run: watchAfterALostPush, needs: "Quiet"},
+		{name: "WatchAfterLostConnections", run: watchAfterLostConnections, needs: "Drop"},
 	}
 }
 
@@ -81,6 +82,7 @@ func (v *view) changed(d fleet.Doc) {
 		v.fault("Watch called f while f ran")
 	}
 	defer v.inside.Add(-1)
+	pass(100 * time.Microsecond) // for another to come
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.calls++
@@ -200,12 +202,12 @@ func watchEndsWithContext(t *test) {
 	for _, end := range []error{context.Canceled, context.DeadlineExceeded} {
 		ctx, cancel := context.WithCancel(t.Context())
 		if errors.Is(end, context.DeadlineExceeded) {
-			ctx, cancel = context.WithTimeout(t.Context(), 50e6)
+			ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
 		}
 		got := make(chan error, 1)
 		go func() { got <- s.Watch(ctx, at, func(fleet.Doc) {}) }()
 		if errors.Is(end, context.Canceled) {
-			pass(20e6)
+			pass(20 * time.Millisecond)
 			cancel()
 		}
 		select {
