@@ -159,9 +159,10 @@ type Report struct {
 	Good, Bad uint64 // calls since the start that were judged while it was closed (trials that were good are in Good); who gave up a call that seemed to hang counts as bad
 	Refused   uint64 // calls since the start that were refused since it was open, or all trials taken
 
-	Granted               int    // trials that the fleet still lets it take
-	Running               int    // trials that run
-	TrialsGood, TrialsBad uint64 // since the start, of those of the fleet
+	Granted               int           // trials that the fleet still lets it take
+	Running               int           // trials that run
+	TrialsGood, TrialsBad uint64        // since the start, of those of the fleet
+	TrialTime             time.Duration // half-open: how long a trial may take
 }
 
 // Report performs what is due, as Check does, and returns what there is to tell. It is
@@ -186,6 +187,10 @@ func (b *Breaker) Report() Report {
 	r.Refused = b.refused[refusalIndex(ReasonOpen)].Load() + b.refused[refusalIndex(ReasonTrialSlots)].Load()
 	if p.state == HalfOpen {
 		r.Running = len(p.leased)
+		r.TrialTime = time.Duration(b.rules().slow())
+		if r.TrialTime == 0 {
+			r.TrialTime = time.Duration(b.lease())
+		}
 		if p.led {
 			r.Granted = b.granted
 		}

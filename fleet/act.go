@@ -1,0 +1,98 @@
+package fleet
+
+import (
+	"time"
+
+	"github.com/recloser-go/recloser"
+)
+
+// act is what an operator has done on this node and the fleet does not know yet. It
+// is in force here from the first moment.
+type act struct {
+	Record
+	id    uint64 // of the version that this becomes
+	at    time.Time
+	slots int
+}
+
+// next is the record to write, as it is now.
+func (a *act) next(m *member, now time.Time) *next {
+	n := &next{Record: a.Record, expect: m.held.Rev, slots: a.slots}
+	if m.write != nil { // the store went back in time: above what was held then
+		n.expect, n.above = m.write.expect, m.held.Rev
+	}
+	if a.Lasts > 0 {
+		n.Lasts = max(a.Lasts-now.Sub(a.at), time.Millisecond)
+	}
+	return n
+}
+
+// settled reports whether the store has the act, or a later one of an operator.
+func (a *act) settled(got *version) bool {
+	return got.ID != 0 && got.ID == a.id || got.By != "" && !got.made.Before(a.at)
+}
+
+// set applies an override here, and has it shared.
+func (m *member) set(r Record, until, now time.Time) error {
+	put := m.b.Isolate
+	if r.State == recloser.HeldClosed {
+		put = m.b.HoldClosed
+	}
+	if err := put(r.By, r.Note, until); err != nil {
+		return err
+	}
+	if !until.IsZero() {
+		r.Lasts = until.Sub(now)
+	}
+	r.Step, r.Trip = m.held.Step, m.held.Trip
+	m.setBy = Rev{ID: 1} // until it is shared
+	m.share(r, 0, now)
+	return nil
+}
+
+// release takes an override back here, and has it shared.
+func (m *member) release(by, why string, now time.Time) bool {
+	state := m.held.State
+	if m.act != nil {
+		state = m.act.State
+	}
+	released := m.b.Release(by, why)
+	m.setBy = Rev{}
+	if state != recloser.Isolated && state != recloser.HeldClosed {
+		m.renewAt = now
+		return released
+	}
+	r := Record{State: recloser.Closed, Step: m.held.Step, Trip: m.held.Trip, Reason: recloser.ReasonReleased, By: by, Note: why}
+	if state == recloser.Isolated {
+		r.State, r.Need = recloser.HalfOpen, m.b.Config().Trials
+	}
+	m.share(r, 1, now)
+	return true
+}
+
+// reset closes here and everywhere. An isolated breaker stays so.
+func (m *member) reset(by, why string, now time.Time) {
+	m.b.Reset(by, why)
+	if m.act != nil && m.act.State == recloser.Isolated || m.act == nil && m.held.State == recloser.Isolated {
+		return
+	}
+	m.share(Record{State: recloser.Closed, Reason: recloser.ReasonReset, By: by, Note: why}, 0, now)
+}
+
+// try begins trials before the open time is over.
+func (m *member) try(c *coordinator, by, why string) bool {
+	if !c.synced || m.held.State != recloser.Open {
+		return m.b.TryNow(by, why)
+	}
+	cfg := m.b.Config()
+	n := &next{Record: m.held.Record, expect: m.held.Rev}
+	n.toTrials(&cfg, recloser.ReasonEarly)
+	n.Note = why
+	m.write = n
+	return true
+}
+
+func (m *member) share(r Record, slots int, now time.Time) {
+	m.act = &act{Record: r, at: now, slots: slots}
+	m.last.Seq = m.b.Report().Seq
+}

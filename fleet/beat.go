@@ -1,0 +1,115 @@
+package fleet
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/recloser-go/recloser"
+)
+
+const (
+	nodeKey   = "node"
+	beatEvery = 5 * time.Second
+	beatTTL   = 3 * beatEvery
+	// mostHolds is how many records a node names that it holds: those that are not
+	// closed, or not for long.
+	mostHolds = 500
+)
+
+// pulse is what a node says of itself: its row under nodeKey.
+type pulse struct {
+	Version  string            `json:"version,omitempty"`
+	Settings uint64            `json:"settings,omitempty"`
+	Doubtful bool              `json:"doubtful,omitempty"`
+	Holds    map[string]uint64 `json:"holds,omitempty"` // Rev.ID by name
+}
+
+// peer is a node that lives.
+type peer struct {
+	pulse
+	name string
+	age  time.Duration // of its last word when it was heard
+}
+
+// beat keeps this node known to the others, and the others to it.
+type beat struct {
+	sayAt, lookAt time.Time
+	peers         []peer // this node too, once it was heard
+}
+
+// soon has this node say something new of itself.
+func (b *beat) soon(now time.Time) {
+	if at := now.Add(time.Second); b.sayAt.After(at) {
+		b.sayAt = at
+	}
+}
+
+func (b *beat) wanted(c *coordinator, now time.Time) *op {
+	switch {
+	case !now.Before(b.sayAt):
+		b.sayAt = now.Add(beatEvery)
+		return &op{kind: opSay, rows: []Row{c.row(nodeKey, c.pulse(now))}, ttl: beatTTL}
+	case !now.Before(b.lookAt):
+		b.lookAt = now.Add(beatEvery)
+		return &op{kind: opSaid, key: nodeKey}
+	}
+	return nil
+}
+
+func (c *coordinator) pulse(now time.Time) pulse {
+	p := pulse{Version: c.cfg.Version, Settings: c.cfg.Settings, Doubtful: c.doubtful, Holds: map[string]uint64{}}
+	for _, m := range c.members {
+		if (m.held.State != recloser.Closed || m.held.age(now) < time.Minute) && m.held.ID != 0 && len(p.Holds) < mostHolds {
+			p.Holds[m.name] = m.held.ID
+		}
+	}
+	return p
+}
+
+// heard takes in what the nodes say of themselves.
+func (b *beat) heard(rows []Row, _ time.Time) {
+	b.peers = b.peers[:0]
+	for i := range rows {
+		p := peer{name: rows[i].Node, age: rows[i].Age}
+		if json.Unmarshal(rows[i].Data, &p.pulse) == nil {
+			b.peers = append(b.peers, p)
+		}
+	}
+}
+
+// live returns how many nodes there were when this one heard of them last.
+func (b *beat) live() int { return max(1, len(b.peers)) }
+
+// undoubted returns how many of them trust their own network.
+func (b *beat) undoubted() int {
+	n := 0
+	for i := range b.peers {
+		if !b.peers[i].Doubtful {
+			n++
+		}
+	}
+	return max(1, n)
+}
+
+// lives reports whether a node lives whose row has that age.
+func (b *beat) lives(node string, age time.Duration) bool {
+	if age < beatTTL {
+		return true
+	}
+	for i := range b.peers {
+		if b.peers[i].name == node {
+			return true
+		}
+	}
+	return false
+}
+
+// outdated reports whether another node has newer settings.
+func (b *beat) outdated(c *coordinator) bool {
+	for i := range b.peers {
+		if b.peers[i].Settings > c.cfg.Settings {
+			return true
+		}
+	}
+	return false
+}
