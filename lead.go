@@ -10,7 +10,7 @@ import (
 type Order struct {
 	State  State         // Closed, Open or HalfOpen
 	For    time.Duration // of Open: what is left of the open time
-	Trials int           // of HalfOpen: how many more calls this breaker may let in as trials
+	Trials uint64        // of HalfOpen: how many calls this breaker may have let in as trials of the fleet, since it was made; Report.Taken are
 	Grace  time.Duration // of Open and HalfOpen: the breaker decides for itself when For and then this have passed without another order
 	Step   int           // of Open: how often the open time has been doubled
 	Cause  string        // of Open: the last failure seen
@@ -45,7 +45,7 @@ func (b *Breaker) Follow(o Order) error {
 				b.halfOpen(now, ReasonFleet, Transition{Note: o.Note})
 				b.cur.Load().led = true
 			}
-			b.granted = o.Trials
+			b.allowed = o.Trials
 		}
 	})
 	return nil
@@ -57,8 +57,8 @@ func (o *Order) check() error {
 		return fmt.Errorf("recloser: an order cannot be %s: it must be closed, open or half-open", o.State)
 	case o.For < 0 || o.Grace < 0 || int64(o.For) > maxLease || int64(o.Grace) > maxLease:
 		return errors.New("recloser: For and Grace of an order must be from 0 to 24h")
-	case o.Trials < 0 || o.Step < 0:
-		return errors.New("recloser: Trials and Step of an order must not be negative")
+	case o.Step < 0:
+		return errors.New("recloser: the Step of an order must not be negative")
 	}
 	return nil
 }
@@ -67,7 +67,7 @@ func (o *Order) check() error {
 type lead struct {
 	leadEnd               int64  // until then the fleet decides what follows
 	own                   int64  // led: until then the breaker's own rules say open as well
-	granted               int    // led, HalfOpen: trials that may be let in
+	allowed, taken        uint64 // trials of the fleet
 	bad                   uint64 // calls of closed periods
 	trialsGood, trialsBad uint64 // of led periods
 }
@@ -159,7 +159,7 @@ type Report struct {
 	Good, Bad uint64 // calls since the start that were judged while it was closed (trials that were good are in Good); who gave up a call that seemed to hang counts as bad
 	Refused   uint64 // calls since the start that were refused since it was open, or all trials taken
 
-	Granted               int           // trials that the fleet still lets it take
+	Taken                 uint64        // trials of the fleet, since the start
 	Running               int           // trials that run
 	TrialsGood, TrialsBad uint64        // since the start, of those of the fleet
 	TrialTime             time.Duration // half-open: how long a trial may take
@@ -183,16 +183,13 @@ func (b *Breaker) Report() Report {
 		return r
 	}
 	r.Own = b.ownUntil(p) > now
-	r.Bad, r.TrialsGood, r.TrialsBad = b.bad, b.trialsGood, b.trialsBad
+	r.Bad, r.Taken, r.TrialsGood, r.TrialsBad = b.bad, b.taken, b.trialsGood, b.trialsBad
 	r.Refused = b.refused[refusalIndex(ReasonOpen)].Load() + b.refused[refusalIndex(ReasonTrialSlots)].Load()
 	if p.state == HalfOpen {
 		r.Running = len(p.leased)
 		r.TrialTime = time.Duration(b.rules().slow())
 		if r.TrialTime == 0 {
 			r.TrialTime = time.Duration(b.lease())
-		}
-		if p.led {
-			r.Granted = b.granted
 		}
 	}
 	return r

@@ -5,6 +5,11 @@ import (
 	"time"
 )
 
+// oneMore is the order to let one more trial in.
+func (s *sim) oneMore() Order {
+	return Order{State: HalfOpen, Trials: s.b.Report().Taken + 1, Grace: 30 * time.Second}
+}
+
 func (s *sim) follow(o Order) {
 	s.Helper()
 	if err := s.b.Follow(o); err != nil {
@@ -15,7 +20,6 @@ func (s *sim) follow(o Order) {
 var (
 	toOpen   = Order{State: Open, For: time.Second, Grace: 30 * time.Second, Cause: "no answer", Note: "5 of 6 calls bad on 3 nodes"}
 	toWait   = Order{State: HalfOpen, Grace: 30 * time.Second}
-	toTry    = Order{State: HalfOpen, Trials: 1, Grace: 30 * time.Second}
 	toClosed = Order{}
 )
 
@@ -34,7 +38,7 @@ func TestFollow(t *testing.T) {
 	s.follow(toWait)
 	s.mustBe(HalfOpen)
 	s.mustRefuse(ReasonTrialSlots)
-	s.follow(toTry)
+	s.follow(s.oneMore())
 	trial := s.trial()
 	s.mustRefuse(ReasonTrialSlots)
 	trial.Done(nil)
@@ -43,7 +47,7 @@ func TestFollow(t *testing.T) {
 	r := s.b.Report()
 	mustEqual[uint64](t, "good trials", r.TrialsGood, 1)
 	mustEqual[uint64](t, "refused", r.Refused, 4)
-	s.follow(toTry)
+	s.follow(s.oneMore())
 	s.trial().Done(errDown)
 	s.mustBe(Open)
 	mustEqual[uint64](t, "bad trials", s.b.Report().TrialsBad, 1)
@@ -88,7 +92,7 @@ func TestFollowIsNotAlone(t *testing.T) {
 	s := newTripped(t, cfg)
 	s.follow(toOpen)
 	mustEqual(t, "its own verdict", s.b.Report().Own, true)
-	s.follow(toTry)
+	s.follow(s.oneMore())
 	s.mustRefuse(ReasonOpen)
 	s.follow(toClosed)
 	s.mustBe(Open)
@@ -115,7 +119,7 @@ func TestFollowIsNotAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.follow(toClosed)
-	s.follow(toTry)
+	s.follow(s.oneMore())
 	s.mustBe(Isolated)
 	s.advance(59 * time.Second)
 	s.follow(toOpen)
@@ -142,27 +146,27 @@ func TestFollowIsNotAlone(t *testing.T) {
 // A dependency that names a time in a trial of the fleet is left alone for it.
 func TestFollowToldToWait(t *testing.T) {
 	s := newSim(t, strict())
-	s.follow(toTry)
+	s.follow(s.oneMore())
 	s.trial().Done(&WaitError{After: 20 * time.Second, Err: errDown})
 	s.mustBe(Open)
 	mustEqual[uint64](t, "bad trials", s.b.Report().TrialsBad, 1)
 	s.follow(toOpen)
-	s.follow(toTry)
+	s.follow(s.oneMore())
 	s.mustBe(Open)
 	s.advance(20 * time.Second)
-	s.follow(toTry)
+	s.follow(s.oneMore())
 	s.mustBe(HalfOpen)
 }
 
 // A trial that ends without a verdict leaves its place to the fleet.
 func TestFollowUnmade(t *testing.T) {
 	s := newSim(t, strict())
-	s.follow(toTry)
+	s.follow(s.oneMore())
 	trial := s.trial()
 	mustEqual(t, "running", s.b.Report().Running, 1)
 	trial.Cancel()
 	r := s.b.Report()
-	mustEqual(t, "running, granted and judged", r.Running+r.Granted+int(r.TrialsGood+r.TrialsBad), 0)
+	mustEqual(t, "running and judged", r.Running+int(r.TrialsGood+r.TrialsBad), 0)
 	s.mustRefuse(ReasonTrialSlots)
 }
 
@@ -189,7 +193,7 @@ func TestReportOfBadCalls(t *testing.T) {
 func TestOrdersThatMakeNoSense(t *testing.T) {
 	s := newSim(t, strict())
 	for _, o := range []Order{
-		{State: Isolated}, {State: HeldClosed}, {State: State(9)}, {State: Open, For: -1}, {State: Open, Grace: 25 * time.Hour}, {State: HalfOpen, Trials: -1}, {State: Open, Step: -1},
+		{State: Isolated}, {State: HeldClosed}, {State: State(9)}, {State: Open, For: -1}, {State: Open, Grace: 25 * time.Hour}, {State: Open, Step: -1},
 	} {
 		if s.b.Follow(o) == nil {
 			t.Errorf("%+v was followed", o)

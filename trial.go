@@ -57,14 +57,11 @@ func (b *Breaker) takeTrial(p *period, now int64, c *call) bool {
 	if p.good > 0 {
 		slots = b.cfg().Trials
 	}
-	if p.led {
-		slots = len(p.leased) + b.granted
-	}
-	if len(p.leased) >= slots {
+	switch {
+	case p.led && b.taken >= b.allowed, !p.led && len(p.leased) >= slots:
 		return false
-	}
-	if p.led {
-		b.granted--
+	case p.led:
+		b.taken++
 	}
 	c.begin(p, now, b.rules().slowAfter())
 	t := &trial{start: now}

@@ -7,8 +7,8 @@ import (
 
 const (
 	aboutKey = "about"
-	// schema is of all that nodes write. A node does not touch what has a newer one.
-	schema = 1
+	// aboutSchema is of all that nodes write. A node does not touch what has a newer one.
+	aboutSchema = 1
 )
 
 // about is the document that says what the rest of the store is.
@@ -28,8 +28,8 @@ func (c *coordinator) meet(d *Doc) error {
 		return fmt.Errorf("fleet: what the store holds cannot be read (document %q: %w); give this fleet a prefix or database of its own", aboutKey, err)
 	}
 	switch {
-	case a.Schema > schema:
-		return fmt.Errorf("fleet: the store has schema %d, and this program knows %d; update this node", a.Schema, schema)
+	case a.Schema > aboutSchema:
+		return fmt.Errorf("fleet: the store has schema %d, and this program knows %d; update this node", a.Schema, aboutSchema)
 	case a.Fleet != c.cfg.Fleet:
 		return fmt.Errorf("fleet: the store belongs to the fleet %q, and this node to %q; give each fleet a prefix or database of its own", a.Fleet, c.cfg.Fleet)
 	}
@@ -43,6 +43,6 @@ func (c *coordinator) putAbout() *op {
 		return nil
 	}
 	return &op{kind: opPut, key: aboutKey, doc: Doc{
-		Key: aboutKey, Rev: above(Rev{}, Rev{}, c.random), Data: encode(about{Schema: schema, Fleet: c.cfg.Fleet}),
+		Key: aboutKey, Rev: above(Rev{}, Rev{}, c.random), Data: encode(about{Schema: aboutSchema, Fleet: c.cfg.Fleet}),
 	}}
 }

@@ -14,7 +14,7 @@ type evidenceState struct {
 	sayAt   time.Time // when to say what was seen; zero: not
 	saidAt  time.Time
 	out     bool      // what was said last has bad calls in it
-	pull    bool      // look what the others say once it is said
+	pull    bool      // it is news: look what the others say once it is said
 	judgeAt time.Time // when to look; zero: not
 	ask     bool      // the others are to be asked
 	askedAt time.Time
@@ -24,7 +24,6 @@ type evidenceState struct {
 }
 
 const (
-	coalesce   = 100 * time.Millisecond
 	sayEvery   = time.Second     // where bad calls are many
 	sayRarely  = 5 * time.Second // where they are few
 	rowTTL     = longest
@@ -56,7 +55,6 @@ func (m *member) notice(c *coordinator, before, r recloser.Report, now time.Time
 	}
 	switch {
 	case n.Bad > 0 || opened:
-		m.pull = true
 		m.saySoon(c, now)
 	case m.out && m.sayAt.IsZero() && now.Sub(m.saidAt) >= m.interval(c, now):
 		m.sayAt = now
@@ -73,13 +71,15 @@ func (m *member) saySoon(c *coordinator, now time.Time) {
 	if !m.sayAt.IsZero() || m.seen.in(longest, now).Bad == 0 && !isOpen(m.last) {
 		return
 	}
-	m.sayAt = now.Add(coalesce)
-	if soonest := m.saidAt.Add(m.interval(c, now)); m.out && m.sayAt.Before(soonest) {
-		m.sayAt = soonest
+	m.pull = true
+	m.sayAt = now
+	n := m.seen.in(c.cfg.Rule.Window, now)
+	if m.out && n.Bad > uint64(c.cfg.Rule.Failures) { // the first ones count at once, and for the rest it is rather a matter of form
+		m.sayAt = m.saidAt.Add(m.interval(c, now))
 	}
 }
 
-// interval is how long what was said stays as it is.
+// interval is how long what was said stays as it is, as a rule.
 func (m *member) interval(c *coordinator, now time.Time) time.Duration {
 	if n := m.seen.in(c.cfg.Rule.Window, now); float64(n.Bad) >= c.cfg.Rule.Rate/4*float64(n.calls()) {
 		return sayEvery

@@ -142,7 +142,7 @@ func (m *member) obey(now time.Time, grace time.Duration) {
 	case v.State == recloser.Isolated:
 		o.For = 0 // its end is the breaker's own, and what follows the fleet's
 	case v.State == recloser.HalfOpen:
-		o = recloser.Order{State: recloser.HalfOpen, Trials: m.trial.granted(), Grace: grace, Note: v.Note}
+		o = recloser.Order{State: recloser.HalfOpen, Trials: m.trial.allowed(), Grace: grace, Note: v.Note}
 	}
 	m.follow(o)
 }

@@ -29,7 +29,8 @@ type sim struct {
 	last    uint64 // position up to which changes were pushed
 
 	delay    time.Duration // of the way to the store and back, half to twice that
-	lossy    float64       // share of operations whose result gets lost, and of pushes
+	lossy    float64       // share of operations whose result gets lost
+	deaf     float64       // share of pushes that get lost
 	hung     bool          // the store does not answer
 	ops      map[opKind]int
 	trialsAt map[string]int // running trials by dependency
@@ -84,9 +85,8 @@ func (s *sim) add(name string, cfg Config, names []string, settings recloser.Con
 	return n
 }
 
-func (s *sim) now() time.Time          { return s.virtual.Now() }
-func (s *sim) run(d time.Duration)     { s.virtual.Run(d) }
-func (s *sim) at(d time.Duration) bool { return s.random.Float64() < float64(d) }
+func (s *sim) now() time.Time      { return s.virtual.Now() }
+func (s *sim) run(d time.Duration) { s.virtual.Run(d) }
 func (s *sim) spread(d time.Duration) time.Duration {
 	return d/2 + time.Duration(s.random.Int64N(int64(d)*3/2+1))
 }
@@ -166,7 +166,7 @@ func (s *sim) push() {
 // deliver shows a change to a node, at the latest when it compares counters.
 func (n *simNode) deliver(watch int, d *Doc) {
 	way := n.spread(n.delay) / 2
-	if n.random.Float64() < n.lossy {
+	if n.random.Float64() < n.deaf {
 		way = 2 * time.Second
 	}
 	n.virtual.After(way, func() {
@@ -227,12 +227,10 @@ func (n *simNode) call(name string, serve serve) bool {
 		n.mostOf[name] = max(n.mostOf[name], n.trialsAt[name])
 	}
 	permit := &p
-	n.virtual.After(took, func() {
-		if trial {
-			n.trialsAt[name]--
-		}
-		permit.Done(err)
-	})
+	if trial { // past the limit it has its verdict, whenever it ends
+		n.virtual.After(min(took, 2*time.Second), func() { n.trialsAt[name]-- })
+	}
+	n.virtual.After(took, func() { permit.Done(err) })
 	return true
 }
 

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -12,21 +13,28 @@ func hotel() recloser.Config {
 	return recloser.Config{SlowCall: 2 * time.Second}
 }
 
-func good(*simNode, string) (time.Duration, error) { return 50 * time.Millisecond, nil }
+// partner is a dependency that hangs or fails when the test says so.
+type partner struct{ hangs, fails bool }
+
+func (p *partner) serve(*simNode, string) (time.Duration, error) {
+	switch {
+	case p.hangs:
+		return 30 * time.Second, errDown
+	case p.fails:
+		return 20 * time.Millisecond, errDown
+	}
+	return 100 * time.Millisecond, nil
+}
 
 // 50 turnstiles each ask a hotel once a minute. It hangs; callers wait for 30 s.
 func TestTurnstiles(t *testing.T) {
-	for seed := range uint64(5) {
+	for seed := range uint64(3) {
 		s := newSim(t, seed, 50, Config{}, []string{"hotel"}, hotel())
-		hangs, hung := false, 0
+		var p partner
+		hung := 0
 		for _, n := range s.nodes {
-			n.callers("hotel", time.Minute, func(*simNode, string) (time.Duration, error) {
-				if hangs {
-					return 30 * time.Second, errDown
-				}
-				return 100 * time.Millisecond, nil
-			}, func(let bool) {
-				if let && hangs {
+			n.callers("hotel", time.Minute, p.serve, func(let bool) {
+				if let && p.hangs {
 					hung++
 				}
 			})
@@ -35,18 +43,89 @@ func TestTurnstiles(t *testing.T) {
 		if n := s.in("hotel", recloser.Closed); n != 50 {
 			t.Fatalf("only %d closed", n)
 		}
-		hangs = true
+		p.hangs = true
 		took := s.await("all refuse", 15*time.Minute, func() bool { return s.in("hotel", recloser.Closed) == 0 })
 		t.Logf("seed %d: %d callers hung until all 50 were protected, after %s; %s", seed, hung, took, s.record("hotel").Note)
 		if hung > 12 || took > 20*time.Second {
 			t.Errorf("%d callers hung, %s until all were protected", hung, took)
 		}
 		s.run(10 * time.Minute)
-		hangs = false
+		p.hangs = false
 		healed := s.await("all close", 15*time.Minute, func() bool { return s.in("hotel", recloser.Closed) == 50 })
 		t.Logf("all closed %s after it was well; at most %d trials at once; %v operations", healed, s.mostOf["hotel"], s.ops)
-		if s.mostOf["hotel"] > 1 {
+		if s.mostOf["hotel"] != 1 {
 			t.Errorf("%d trials at once", s.mostOf["hotel"])
 		}
 	}
+}
+
+// bads returns how many bad calls all nodes have seen.
+func (s *sim) bads(name string) (n uint64) {
+	for _, node := range s.nodes {
+		n += node.breakers[name].Report().Bad
+	}
+	return n
+}
+
+// All nodes refuse within 0.2 s of the failure that decides, and within 2.2 s if
+// pushes are lost.
+func TestConvergence(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		deaf, lossy float64
+		within      time.Duration
+	}{
+		{"healthy", 0, 0, 200 * time.Millisecond},
+		{"half of the pushes lost", 0.5, 0, 2200 * time.Millisecond},
+		{"a fifth of the operations lost", 0, 0.2, 10 * time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var worst time.Duration
+			for seed := range uint64(5) {
+				s := newSim(t, seed, 50, Config{}, []string{"hotel"}, hotel())
+				var p partner
+				for _, n := range s.nodes {
+					n.callers("hotel", time.Minute, p.serve, nil)
+				}
+				s.run(5 * time.Minute)
+				s.deaf, s.lossy = c.deaf, c.lossy
+				before := s.bads("hotel")
+				p.fails = true
+				s.await("five fail", time.Minute, func() bool { return s.bads("hotel") >= before+5 })
+				took := s.await("all refuse", time.Minute, func() bool { return s.in("hotel", recloser.Open) == 50 })
+				worst = max(worst, took)
+			}
+			t.Logf("all refuse %s after the fifth failure", worst)
+			if worst > c.within {
+				t.Errorf("%s until all refuse, at most %s allowed", worst, c.within)
+			}
+		})
+	}
+}
+
+// One node whose own network fails trips nobody else, and nobody else by it.
+func TestOneBadNode(t *testing.T) {
+	names := []string{"a", "b", "c", "d"}
+	s := newSim(t, 1, 20, Config{}, names, hotel())
+	s.tick = time.Second / 2
+	for i, n := range s.nodes {
+		for _, name := range names {
+			n.callers(name, 10*time.Second, func(n *simNode, _ string) (time.Duration, error) {
+				bad := i == 3 && n.now().Sub(epoch)%(10*time.Minute) < 5*time.Minute
+				if bad || n.random.Float64() < 0.01 {
+					return 20 * time.Millisecond, errDown
+				}
+				return 50 * time.Millisecond, nil
+			}, nil)
+		}
+	}
+	for hour := range 6 {
+		s.run(time.Hour)
+		for _, name := range names {
+			if v := s.record(name); v.Rev != (Rev{}) {
+				t.Fatalf("in hour %d: %s: %+v", hour, name, v.Record)
+			}
+		}
+	}
+	_ = fmt.Sprint
 }

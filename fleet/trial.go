@@ -13,6 +13,7 @@ import (
 type trial struct {
 	lease     Lease
 	good, bad uint64    // trials of the breaker before
+	taken     uint64    // with this one
 	waits     time.Time // until then for a caller
 	ends      time.Time // by its holder's clock, before the lease does
 }
@@ -30,12 +31,12 @@ const (
 	leaseMargin = time.Second
 )
 
-// granted returns how many calls may become trials.
-func (t *trial) granted() int {
+// allowed returns how many trials the breaker may have taken.
+func (t *trial) allowed() uint64 {
 	if t == nil {
 		return 0
 	}
-	return 1
+	return t.taken
 }
 
 // mayTry reports whether this node may begin a trial: it has somebody to try with,
@@ -58,7 +59,8 @@ func (m *member) wantsTrial(c *coordinator, now time.Time) *op {
 
 // acquired takes in whether there was one.
 func (m *member) acquired(c *coordinator, o *op, now time.Time) {
-	m.tryAt = now.Add(time.Second/2 + time.Duration(c.random.Int64N(int64(c.beat.live())*int64(100*time.Millisecond)+1)))
+	most := min(grace, time.Duration(c.beat.live())*(200*time.Millisecond)) // in a large fleet somebody else has it soon
+	m.tryAt = now.Add(time.Second/2 + time.Duration(c.random.Int64N(int64(most)+1)))
 	if o.expect != m.held.Rev {
 		return // the lease ended with that version
 	}
@@ -68,7 +70,7 @@ func (m *member) acquired(c *coordinator, o *op, now time.Time) {
 	}
 	if m.counted(o.tally, now); m.write == nil && o.err == nil {
 		ends := o.asked.Add(o.ttl - leaseMargin)
-		m.trial = &trial{lease: o.lease, good: m.last.TrialsGood, bad: m.last.TrialsBad, waits: o.asked.Add(trialWait), ends: ends}
+		m.trial = &trial{lease: o.lease, good: m.last.TrialsGood, bad: m.last.TrialsBad, taken: m.last.Taken + 1, waits: o.asked.Add(trialWait), ends: ends}
 		m.obey(now, grace)
 	} else if o.err == nil {
 		m.ended = append(m.ended, ended{o.lease, Unused})
@@ -90,7 +92,8 @@ func (m *member) tend(c *coordinator, now time.Time) {
 	case !r.Led || r.Automatic != recloser.HalfOpen: // somebody here has set it otherwise
 		m.end(Unused, now)
 	case now.Before(t.waits):
-		if r.Granted == 0 { // it ended without a verdict: for the next caller
+		if r.Taken == t.taken { // it ended without a verdict: for the next caller
+			t.taken++
 			m.obey(now, grace)
 		}
 	default:
