@@ -12,7 +12,7 @@ import (
 )
 
 // A Memory is a Store in the memory of this process, for the nodes of a test or of
-// a simulation; one node alone uses a Journal, which remembers over a restart.
+// a simulation. A node of its own has a Journal, which remembers over a restart.
 type Memory struct {
 	shared *shared
 	closed chan struct{}
@@ -29,7 +29,10 @@ func NewMemoryAt(clock *recloser.Clock) *Memory {
 	if clock != nil {
 		now = clock.Now
 	}
-	s := &shared{now: now, rows: map[string]map[string]*row{}, roles: map[string]*role{}}
+	s := &shared{
+		caps: Caps{Name: "memory", Push: true}, now: now, rows: map[string]map[string]*row{}, roles: map[string]*role{},
+		ended: make(chan struct{}),
+	}
 	s.forget()
 	return &Memory{shared: s, closed: make(chan struct{})}
 }
@@ -46,7 +49,7 @@ func (m *Memory) Flush() {
 }
 
 // Caps implements Store.
-func (m *Memory) Caps() Caps { return Caps{Name: "memory", Push: true} }
+func (m *Memory) Caps() Caps { return m.shared.caps }
 
 // Load implements Store.
 func (m *Memory) Load(ctx context.Context) ([]Doc, uint64, error) {
@@ -118,8 +121,19 @@ func (m *Memory) Put(ctx context.Context, expect Rev, next Doc) (Doc, error) {
 	if err != nil {
 		return Doc{}, err
 	}
-	defer s.mu.Unlock()
-	return s.put(expect, next)
+	d, kept, err := s.put(expect, next)
+	s.mu.Unlock()
+	if err != nil || kept == nil {
+		return d, err
+	}
+	select {
+	case err = <-kept:
+	case <-ctx.Done():
+		err = ctx.Err()
+	case <-m.closed:
+		err = ErrClosed
+	}
+	return d, err
 }
 
 // Say implements Store.
@@ -204,14 +218,18 @@ func (m *Memory) Close() error {
 
 // enter returns what the clients share, locked, unless this one is closed or ctx has ended.
 func (m *Memory) enter(ctx context.Context) (*shared, error) {
+	m.shared.mu.Lock()
+	err := ctx.Err()
 	select {
 	case <-m.closed:
-		return nil, ErrClosed
+		err = ErrClosed
+	case <-m.shared.ended:
+		err = ErrClosed
 	default:
 	}
-	if err := ctx.Err(); err != nil {
+	if err != nil {
+		m.shared.mu.Unlock()
 		return nil, err
 	}
-	m.shared.mu.Lock()
 	return m.shared, nil
 }

@@ -11,7 +11,9 @@ import (
 // shared is what the clients of a Memory have in common: the server, as it were.
 // Its methods are called with mu held. What ran out is dropped when somebody looks.
 type shared struct {
-	now func() time.Time
+	caps Caps
+	now  func() time.Time
+	keep func(*doc) <-chan error // writes it down, and says when it is; nil: nobody does
 
 	mu      sync.Mutex
 	docs    map[string]*doc
@@ -20,6 +22,7 @@ type shared struct {
 	changes uint64        // the position of the last change
 	floor   uint64        // positions below it are of a former life
 	next    chan struct{} // closed by the next change
+	ended   chan struct{} // closed with the journal
 }
 
 type doc struct {
@@ -77,21 +80,32 @@ func (d *doc) at(now time.Time) Doc {
 	return out
 }
 
-func (s *shared) put(expect Rev, next Doc) (Doc, error) {
+// put returns what says when the document is written down, or nil.
+func (s *shared) put(expect Rev, next Doc) (Doc, <-chan error, error) {
 	now := s.now()
 	d := s.doc(next.Key, now)
 	if d == nil && expect != (Rev{}) {
-		return Doc{}, ErrConflict
+		return Doc{}, nil, ErrConflict
 	}
 	if d != nil && d.Rev != expect {
-		return d.at(now), ErrConflict
+		return d.at(now), nil, ErrConflict
 	}
 	next.Data = slices.Clone(next.Data)
-	s.changes++
-	d = &doc{Doc: next, put: now, change: s.changes, leases: map[uint64]time.Time{}}
-	s.docs[next.Key] = d
+	d = s.add(next, now)
 	s.changed()
-	return d.at(now), nil
+	var kept <-chan error
+	if s.keep != nil {
+		kept = s.keep(d)
+	}
+	return d.at(now), kept, nil
+}
+
+// add makes next the document of its key.
+func (s *shared) add(next Doc, put time.Time) *doc {
+	s.changes++
+	d := &doc{Doc: next, put: put, change: s.changes, leases: map[uint64]time.Time{}}
+	s.docs[next.Key] = d
+	return d
 }
 
 func (s *shared) say(r *Row, ttl time.Duration) {

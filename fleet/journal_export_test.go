@@ -1,0 +1,24 @@
+package fleet
+
+// What tests of the journal, which cannot be in this package as they use storetest, need of it.
+type (
+	Disk = disk
+	File = file
+)
+
+const SnapshotAt = snapshotAt
+
+func OpenJournalOn(path string, d Disk) (*Journal, error) { return openJournal(path, d) }
+
+// Share returns another client of the journal.
+func (j *Journal) Share() Store { return j.Store.(*Memory).Share() }
+
+// Line returns a line of a journal for d.
+func Line(d Doc, put int64) string {
+	e := entryOf(&doc{Doc: d})
+	e.Put = put
+	return string(appendLine(nil, e))
+}
+
+// HeadLine returns the first line of a journal of a schema.
+func HeadLine(schema int) string { return string(appendLine(nil, entry{Schema: schema})) }
