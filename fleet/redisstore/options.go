@@ -80,7 +80,7 @@ func (o Options) Validate() error {
 		bad("database %d: it must be 0 or more", o.DB)
 	}
 	if o.User != "" && o.Password == "" {
-		bad("user %q without a password: give both, or none", o.User)
+		bad("a user without a password: write user:password@, or :password@ if that is the password") // so it is not shown
 	}
 	if len(o.Prefix) > 64 || strings.ContainsAny(o.Prefix, "{}") {
 		bad("prefix %q: it must have 1 to 64 bytes, without { and }", o.Prefix)
@@ -103,4 +103,3 @@ func (o Options) withDefaults() Options {
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	return o
 }
-

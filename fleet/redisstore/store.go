@@ -141,4 +141,3 @@ func (s *Store) run(ctx context.Context, script *redis.Script, keys []string, ar
 	}
 	return nil, s.explain(a.err)
 }
-

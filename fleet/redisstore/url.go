@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	form    = "redis://user:password@host:6379/0, or rediss:// for TLS"
+	form    = "redis://host:6379/0, with user:password@ before the host if it asks for them, and rediss:// for TLS"
 	escapes = "in a password, %40 stands for @, %2F for /, %23 for #, %3F for ? and %25 for %"
 )
 
@@ -108,10 +108,12 @@ func (o *Options) withPort(addr string) string {
 	return net.JoinHostPort(strings.Trim(addr, "[]"), p)
 }
 
-// unmistakable reports whether the host of a URL is one. After a / or # that belongs to
-// a password but was not escaped, a part of the password is what looks like the host.
+// unmistakable reports whether the host of a URL is one. A password may hold a / or ? or # that
+// was not escaped: then its beginning is what looks like the host, and an @ comes later.
 func unmistakable(u *url.URL, raw string) bool {
-	return u.Opaque == "" && u.Fragment == "" && u.Hostname() != "" && (u.User != nil || !strings.Contains(raw, "@"))
+	_, rest, _ := strings.Cut(raw, "://")
+	i := strings.IndexAny(rest, "/?#")
+	return u.Hostname() != "" && u.Fragment == "" && (i < 0 || !strings.Contains(rest[i:], "@"))
 }
 
 // Mask returns a URL as it may be shown: with its host and path, and without user, password and
