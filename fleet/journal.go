@@ -56,7 +56,7 @@ func OpenJournal(path string) (*Journal, error) {
 }
 
 func openJournal(path string, d disk) (*Journal, error) {
-	text, err := d.read(path)
+	text, err := d.Read(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		text, err = nil, nil
 	}
@@ -75,7 +75,7 @@ func openJournal(path string, d disk) (*Journal, error) {
 	switch dropped {
 	case len(text): // new, or none of ours
 		if dropped > 0 {
-			err = d.rename(path, path+".damaged")
+			err = d.Rename(path, path+".damaged")
 		}
 		if err == nil {
 			err = w.snapshot()
@@ -117,13 +117,14 @@ func (s *shared) restore(entries map[string]entry, now time.Time) {
 	}
 }
 
-// A disk is where a journal is. Names are paths.
+// A disk is where a journal is. Names are paths. Tests have one that hangs, fails and
+// crashes.
 type disk interface {
-	read(name string) ([]byte, error)
-	create(name string) (file, error) // an empty one
-	open(name string) (file, error)   // to write at its end
-	rename(from, to string) error     // for good, when it returns
-	unlock()
+	Read(name string) ([]byte, error)
+	Create(name string) (file, error) // an empty one
+	Open(name string) (file, error)   // to write at its end
+	Rename(from, to string) error     // for good, when it returns
+	Unlock()
 }
 
 type file interface {
@@ -134,17 +135,17 @@ type file interface {
 // machine is the disk of this machine.
 type machine struct{ lock *os.File }
 
-func (machine) read(name string) ([]byte, error) { return os.ReadFile(name) }
+func (machine) Read(name string) ([]byte, error) { return os.ReadFile(name) }
 
-func (machine) create(name string) (file, error) {
+func (machine) Create(name string) (file, error) {
 	return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 }
 
-func (machine) open(name string) (file, error) {
+func (machine) Open(name string) (file, error) {
 	return os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0o600)
 }
 
-func (machine) rename(from, to string) error {
+func (machine) Rename(from, to string) error {
 	if err := os.Rename(from, to); err != nil {
 		return err
 	}
@@ -162,4 +163,4 @@ func (machine) rename(from, to string) error {
 	return nil
 }
 
-func (m machine) unlock() { _ = m.lock.Close() }
+func (m machine) Unlock() { _ = m.lock.Close() }

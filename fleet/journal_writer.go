@@ -65,7 +65,7 @@ func (w *writer) stop() {
 
 func (w *writer) run() {
 	defer close(w.done)
-	defer w.disk.unlock()
+	defer w.disk.Unlock()
 	for range w.wake {
 		lines, waiting, stopped := w.take()
 		if len(waiting) > 0 || stopped && w.broken {
@@ -114,7 +114,7 @@ func (w *writer) append(lines []byte) error {
 
 // resume goes on at the end of a file of that size.
 func (w *writer) resume(size int) (err error) {
-	if w.file, err = w.disk.open(w.path); err != nil {
+	if w.file, err = w.disk.Open(w.path); err != nil {
 		return err
 	}
 	w.size, w.limit, w.broken = size, size+max(snapshotAt, size), false
@@ -141,7 +141,7 @@ func (w *writer) snapshot() error {
 	if err := w.create(w.path+".new", text); err != nil {
 		return err
 	}
-	if err := w.disk.rename(w.path+".new", w.path); err != nil {
+	if err := w.disk.Rename(w.path+".new", w.path); err != nil {
 		return err
 	}
 	return w.resume(len(text))
@@ -149,7 +149,7 @@ func (w *writer) snapshot() error {
 
 // create makes a file that holds text, for good.
 func (w *writer) create(name string, text []byte) error {
-	f, err := w.disk.create(name)
+	f, err := w.disk.Create(name)
 	if err != nil {
 		return err
 	}
