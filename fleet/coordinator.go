@@ -42,9 +42,10 @@ type coordinator struct {
 	roles    []*candidacy
 	probes   []string // dependencies to probe now, for who drives
 	doubtful bool
-	doubtAt  time.Time
-	stranger bool // the store is not for this node
-	toJoin   bool // a breaker joined since all was loaded
+	doubtAt  time.Time // when it was asked whether it is
+	news     bool      // a call was bad since
+	stranger bool      // the store is not for this node
+	toJoin   bool      // a breaker joined since all was loaded
 }
 
 const (
@@ -79,7 +80,7 @@ func (c *coordinator) step(now time.Time) {
 	for _, m := range c.members {
 		m.look(c, now)
 	}
-	if now.Sub(c.doubtAt) >= time.Second {
+	if c.news || now.Sub(c.doubtAt) >= time.Second {
 		c.doubt(now)
 	}
 }
@@ -128,7 +129,10 @@ func (c *coordinator) wanted(now time.Time) *op {
 	if o := c.answerAsk(now); o != nil {
 		return o
 	}
-	return cmp.Or(c.beat.wanted(c, now), c.elect(now))
+	if o := c.beat.wanted(c, now); o != nil {
+		return o
+	}
+	return c.elect(now)
 }
 
 // done takes in what came of an operation.

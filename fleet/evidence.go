@@ -46,6 +46,13 @@ func (m *member) notice(c *coordinator, before, r recloser.Report, now time.Time
 	if n != (count{}) {
 		m.seen.add(n, c.cfg.Rule.Window, now)
 	}
+	switch {
+	case n.Bad > 0:
+		m.run += n.Bad
+		c.news = true
+	case n.Good > 0:
+		m.run = 0
+	}
 	opened := isOpen(r) && !isOpen(before)
 	if opened {
 		m.seen.forgive(c.cfg.Rule.Window, now)
@@ -205,18 +212,17 @@ func (m *member) trip(c *coordinator, v *verdict, now time.Time) *next {
 	return n
 }
 
-// doubt asks whether it is rather this node's own network that fails: it fails to half
-// of its dependencies, and to at least two of three.
+// doubt asks whether it is rather this node's own network that fails: calls fail to half
+// of its dependencies, and to at least two.
 func (c *coordinator) doubt(now time.Time) {
-	c.doubtAt = now
-	groups := map[string]count{} // Bad: members that fail, Good: that do not
+	c.doubtAt, c.news = now, false
+	groups := map[string]count{} // of members: Bad: that fail, Good: that do not
 	for _, m := range c.members {
-		n := m.seen.in(c.cfg.Rule.Window, now)
 		var is count
-		switch open := isOpen(m.last); {
-		case open, n.Bad > 0 && float64(n.Bad) >= c.cfg.Rule.Rate*float64(n.calls()):
+		switch {
+		case isOpen(m.last) || m.run >= 2:
 			is.Bad = 1
-		case n.Good > 0:
+		case m.seen.in(c.cfg.Rule.Window, now).calls() > 0:
 			is.Good = 1
 		default:
 			continue

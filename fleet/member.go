@@ -12,6 +12,7 @@ type member struct {
 	b    *recloser.Breaker
 	last recloser.Report
 	seen tally
+	run  uint64 // bad calls with no good one since
 
 	held    version   // what the store had last
 	changed time.Time // when held was replaced

@@ -114,7 +114,7 @@ func (r *Rule) judge(reports []report, live int, asked bool) verdict {
 	if seen == 0 {
 		return v
 	}
-	lone := active <= 1 && live > 1
+	lone := active <= 1
 	switch {
 	case r.enough(reports, need, &v):
 		v.trip = !lone || confirmed

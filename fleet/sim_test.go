@@ -55,7 +55,6 @@ func newSim(t testing.TB, seed uint64, n int, cfg Config, names []string, settin
 	}
 	s.virtual.OnMove(s.clock.Advance)
 	s.store = NewMemoryAt(s.clock)
-	settings.Clock = s.clock
 	for i := range n {
 		s.add(fmt.Sprintf("node-%02d", i), cfg, names, settings)
 	}
@@ -72,7 +71,7 @@ func (s *sim) add(name string, cfg Config, names []string, settings recloser.Con
 	n := &simNode{sim: s, breakers: map[string]*recloser.Breaker{}}
 	n.c = newCoordinator(cfg, rand.New(rand.NewPCG(s.random.Uint64(), 2)), s.now())
 	for _, name := range names {
-		settings.Name = name
+		settings.Name, settings.Clock = name, s.clock
 		b, err := recloser.New(settings)
 		if err != nil {
 			s.Fatal(err)

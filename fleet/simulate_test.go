@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -103,29 +102,60 @@ func TestConvergence(t *testing.T) {
 	}
 }
 
-// One node whose own network fails trips nobody else, and nobody else by it.
-func TestOneBadNode(t *testing.T) {
-	names := []string{"a", "b", "c", "d"}
-	s := newSim(t, 1, 20, Config{}, names, hotel())
+// newOneBadNode returns a fleet in which 1 % of all calls fail, and for one node all do in
+// half of the time.
+func newOneBadNode(t testing.TB, seed uint64, nodes int, names []string) *sim {
+	t.Helper()
+	s := newSim(t, seed, nodes, Config{}, names, hotel())
 	s.tick = time.Second / 2
 	for i, n := range s.nodes {
 		for _, name := range names {
 			n.callers(name, 10*time.Second, func(n *simNode, _ string) (time.Duration, error) {
-				bad := i == 3 && n.now().Sub(epoch)%(10*time.Minute) < 5*time.Minute
-				if bad || n.random.Float64() < 0.01 {
+				cut := i == 3 && n.now().Sub(epoch)%(10*time.Minute) < 5*time.Minute
+				if cut || n.random.Float64() < 0.01 {
 					return 20 * time.Millisecond, errDown
 				}
 				return 50 * time.Millisecond, nil
 			}, nil)
 		}
 	}
-	for hour := range 6 {
-		s.run(time.Hour)
-		for _, name := range names {
-			if v := s.record(name); v.Rev != (Rev{}) {
-				t.Fatalf("in hour %d: %s: %+v", hour, name, v.Record)
-			}
+	return s
+}
+
+// tripped returns the dependencies whose breakers the fleet has opened, ever.
+func (s *sim) tripped(names []string) (all []string) {
+	for _, name := range names {
+		if s.record(name).Rev != (Rev{}) {
+			all = append(all, name)
 		}
 	}
-	_ = fmt.Sprint
+	return all
+}
+
+// A node whose own network fails does not trip the others, be it doubtful (four
+// dependencies) or not (one).
+func TestOneBadNode(t *testing.T) {
+	for _, names := range [][]string{{"a"}, {"a", "b", "c", "d"}} {
+		s := newOneBadNode(t, 1, 20, names)
+		s.run(3 * time.Hour)
+		if all := s.tripped(names); len(all) > 0 {
+			t.Errorf("of %v: %v tripped: %+v", names, all, s.record(all[0]).Record)
+		}
+		if st := s.nodes[3].breakers["a"].Stats(); st.Transitions[recloser.TransitionKey{To: recloser.Open, Reason: recloser.ReasonRun}] == 0 {
+			t.Error("the node itself did not trip")
+		}
+	}
+}
+
+// BenchmarkOneBadNode counts false trips; an iteration is an hour of 20 nodes.
+func BenchmarkOneBadNode(b *testing.B) {
+	trips, seed := 0, uint64(0)
+	for b.Loop() {
+		seed++
+		names := []string{"a", "b", "c", "d"}[:1+3*(seed%2)]
+		s := newOneBadNode(b, seed, 20, names)
+		s.run(time.Hour)
+		trips += len(s.tripped(names))
+	}
+	b.ReportMetric(float64(trips), "false-trips")
 }
