@@ -22,6 +22,8 @@ const (
 	readOnly          = "25006"
 	cannotConnectNow  = "57P03"
 	protocolViolation = "08P01"
+	adminShutdown     = "57P01"
+	crashShutdown     = "57P02"
 )
 
 // errEmptied is returned instead of no rows where one must be.
@@ -32,9 +34,17 @@ func isGone(err error) bool {
 	return errors.Is(err, errEmptied) || hasCode(err, undefinedTable) || hasCode(err, invalidSchema)
 }
 
+// isLost reports whether the connection is gone, by the server's word or without one.
+func isLost(err error) bool {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return e.Code == adminShutdown || e.Code == crashShutdown
+	}
+	return err != nil
+}
+
 func hasCode(err error, code string) bool {
-	var e *pgconn.PgError
-	return errors.As(err, &e) && e.Code == code
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && e.Code == code
 }
 
 // explain says what an error of the server or of the way to it means. ctx is that of
@@ -65,7 +75,7 @@ func (s *Store) hint(err error) string {
 	switch {
 	case errors.As(err, &e):
 	case errors.Is(err, context.DeadlineExceeded), pgconn.Timeout(err):
-		return fmt.Sprintf("no answer within %s", s.opts.Timeout)
+		return "no answer in time"
 	case errors.As(err, &connect):
 		return "no connection; is the server running, and are host and port right?"
 	default:

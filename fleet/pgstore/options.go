@@ -43,7 +43,7 @@ const (
 	form         = "postgres://user:password@host:5432/database" //nolint:gosec // an example
 	maxConns     = 4
 	maxIdleFor   = time.Minute
-	connectingIn = 2 * time.Second // unless the URL has connect_timeout
+	connectingIn = 5 * time.Second // unless the URL has connect_timeout; callers need not wait for it
 )
 
 var schemaName = regexp.MustCompile(`^[A-Za-z0-9_:-]{1,60}$`)
@@ -73,7 +73,7 @@ func (o Options) parse() (*pgxpool.Config, error) {
 	if o.Timeout < 10*time.Millisecond || o.Timeout > 10*time.Second {
 		bad("timeout %v: it must be 10ms to 10s", o.Timeout)
 	}
-	config, err := parseURL(o.URL)
+	config, err := parseURL(o.URL, max(connectingIn, o.Timeout))
 	if err != nil {
 		errs = append(errs, err)
 	}
@@ -94,7 +94,7 @@ func (o Options) parse() (*pgxpool.Config, error) {
 }
 
 // parseURL reads the URL as libpq does, but for what we know better.
-func parseURL(raw string) (*pgxpool.Config, error) {
+func parseURL(raw string, connecting time.Duration) (*pgxpool.Config, error) {
 	bad := func(format string, args ...any) error {
 		return fmt.Errorf("pgstore: the URL %s "+format, append([]any{Mask(raw)}, args...)...)
 	}
@@ -105,11 +105,17 @@ func parseURL(raw string) (*pgxpool.Config, error) {
 		return nil, bad("must begin with postgres://, as %s", form)
 	}
 	config, err := pgxpool.ParseConfig(raw)
-	if err != nil {
-		if why := cause(err).Error(); !reveals(why, raw) {
-			return nil, bad("cannot be used: %s", why)
-		}
+	_, login, _ := strings.Cut(raw[:max(0, strings.LastIndexByte(raw, '@'))], "://")
+	switch {
+	case err == nil && strings.Contains(config.ConnConfig.Host+config.ConnConfig.Database, "@"), err != nil && strings.ContainsAny(login, "/?#@"):
 		return nil, bad("cannot be read: write %s; in a password %%40 for @, %%2F for /, %%23 for #", form)
+	case err != nil:
+		why := err.Error()
+		why = why[strings.LastIndexByte(why, '`')+1:] // what is before quotes the URL
+		if reveals(why, login) {
+			why = ": write " + form
+		}
+		return nil, bad("cannot be used%s", why)
 	}
 	if !strings.Contains(raw, "pool_max_conns=") {
 		config.MaxConns = maxConns
@@ -117,33 +123,17 @@ func parseURL(raw string) (*pgxpool.Config, error) {
 	if !strings.Contains(raw, "pool_max_conn_idle_time=") {
 		config.MaxConnIdleTime = maxIdleFor
 	}
-	if config.ConnConfig.ConnectTimeout == 0 || config.ConnConfig.ConnectTimeout > time.Minute {
-		config.ConnConfig.ConnectTimeout = connectingIn
+	if !strings.Contains(raw, "connect_timeout=") {
+		config.ConnConfig.ConnectTimeout = connecting
 	}
 	return config, nil
 }
 
-// cause is the end of a chain of errors: what is around it quotes the URL.
-func cause(err error) error {
-	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
-		err = inner
-	}
-	return err
-}
-
-// reveals reports whether a text may hold a part of a password: of anything before the
-// host, as what is mistyped is not where it should be, or of a parameter.
-func reveals(text, raw string) bool {
-	at := strings.LastIndexByte(raw, '@')
-	_, secret, _ := strings.Cut(raw[:at+1], "://")
-	for _, name := range []string{"password=", "sslpassword="} {
-		if _, value, ok := strings.Cut(raw, name); ok {
-			secret += value
-		}
-	}
-	return slices.ContainsFunc(strings.FieldsFunc(secret, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
-	}), func(part string) bool { return strings.Contains(text, part) })
+// reveals reports whether a text holds a part of a user or a password: what is mistyped
+// may be taken for a port.
+func reveals(text, login string) bool {
+	parts := strings.FieldsFunc(login, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	return slices.ContainsFunc(parts, func(part string) bool { return len(part) > 2 && strings.Contains(text, part) })
 }
 
 // quoted is a name as SQL has it.

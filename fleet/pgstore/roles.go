@@ -32,13 +32,19 @@ func (s *Store) Elect(ctx context.Context, role, node string, ttl time.Duration)
 		}
 		sql, args = holdRole, append(args, ttl)
 	}
+	var done bool
 	var holders []string
 	err := s.send(ctx, func(b *pgx.Batch) {
-		b.Queue(sql, args...)
+		queueDone(b, &done, sql, args...)
 		b.Queue(roleNode, role).Query(collect(&holders, pgx.RowTo[string]))
 	})
-	if err != nil || len(holders) == 0 {
+	switch {
+	case err != nil:
 		return "", err
+	case done && ttl != 0:
+		return node, nil // even if its ttl was short
+	case len(holders) == 0:
+		return "", nil
 	}
 	return holders[0], nil
 }

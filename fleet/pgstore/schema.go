@@ -182,10 +182,10 @@ func suits(c *pgconn.PgConn) error {
 	version := c.ParameterStatus("server_version")
 	digits, _, _ := strings.Cut(version, ".")
 	if major, err := strconv.Atoi(digits); err == nil && major < 13 {
-		return fmt.Errorf("pgstore: the server is PostgreSQL %s: 13 or later is needed", version)
+		return fmt.Errorf("the server is PostgreSQL %s: 13 or later is needed", version)
 	}
 	if encoding := c.ParameterStatus("server_encoding"); encoding != "UTF8" {
-		return fmt.Errorf("pgstore: the database has the encoding %s, which cannot hold every name: use one with UTF8", encoding)
+		return fmt.Errorf("the database has the encoding %s, which cannot hold every name: use one with UTF8", encoding)
 	}
 	return nil
 }

@@ -76,6 +76,9 @@ func (s *Store) send(ctx context.Context, queue func(*pgx.Batch)) error {
 		s.mu.Unlock()
 		err = s.trySend(within, queue)
 	}
+	if isLost(err) && within.Err() == nil {
+		s.pool.Reset() // a server that ended one connection has ended all
+	}
 	return s.explain(ctx, err)
 }
 

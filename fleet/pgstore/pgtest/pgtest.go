@@ -34,7 +34,7 @@ const within = time.Minute
 // Server is a PostgreSQL server of one test. Its methods fail the test if they cannot do
 // what they say; they are for one goroutine.
 type Server struct {
-	bin, data, log string
+	bin, dir, data string
 	port           int
 	owner          *syscall.Credential // nil: whoever runs the test
 
@@ -46,29 +46,60 @@ type Server struct {
 // by default nothing is synced to the disk, which only a machine that stops could tell.
 func Start(t testing.TB, settings ...string) *Server {
 	t.Helper()
-	s := &Server{bin: programs(t), settings: settings}
+	s := prepare(t, settings)
+	s.run(t, "initdb", "-D", s.data, "-U", User, "--pwfile", filepath.Join(s.dir, passwordFile),
+		"-A", "scram-sha-256", "-E", "UTF8", "--locale", "C", "--no-sync")
+	s.launch(t)
+	return s
+}
+
+// Replica starts a server that follows this one, and takes over when it is told to Promote.
+// What this one has promised by then the replica need not know: it does not wait for it.
+func (s *Server) Replica(t testing.TB) *Server {
+	t.Helper()
+	r := prepare(t, s.settings)
+	from := fmt.Sprintf("host=127.0.0.1 port=%d user=%s password='%s'", s.port, User, Password)
+	s.run(t, "pg_basebackup", "-D", r.data, "-d", from, "-R", "-c", "fast", "--no-sync")
+	r.launch(t)
+	return r
+}
+
+// Promote makes a replica a server of its own.
+func (s *Server) Promote(t testing.TB) {
+	t.Helper()
+	s.Exec(t, `SELECT pg_promote()`)
+}
+
+const passwordFile = "password"
+
+// prepare makes the folder of a server, and has what will run in it end with the test.
+func prepare(t testing.TB, settings []string) *Server {
+	t.Helper()
 	dir := t.TempDir()
-	s.data, s.log = filepath.Join(dir, "data"), filepath.Join(dir, "log")
-	secret := filepath.Join(dir, "password")
+	s := &Server{bin: programs(t), dir: dir, data: filepath.Join(dir, "data"), settings: settings}
+	secret := filepath.Join(dir, passwordFile)
 	if err := os.WriteFile(secret, []byte(Password+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	// The folder above the test's is its own as well, and closed to others.
 	s.own(t, filepath.Dir(dir), dir, secret)
-	out, err := s.command("initdb", "-D", s.data, "-U", User, "--pwfile", secret, "-A", "scram-sha-256",
-		"-E", "UTF8", "--locale", "C", "--no-sync").CombinedOutput()
-	if err != nil {
-		t.Fatalf("initdb: %v\n%s", err, out)
-	}
 	t.Cleanup(func() {
 		s.Kill(t)
-		if text, err := os.ReadFile(s.log); err == nil && t.Failed() {
+		if text, err := os.ReadFile(filepath.Join(dir, logFile)); err == nil && t.Failed() {
 			t.Logf("postgres said:\n%s", text[max(0, len(text)-8<<10):])
 		}
 	})
-	s.launch(t)
 	return s
 }
+
+func (s *Server) run(t testing.TB, name string, args ...string) {
+	t.Helper()
+	if out, err := s.command(name, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", name, err, out)
+	}
+}
+
+const logFile = "log"
 
 // launch starts the server on its data and waits until it answers.
 func (s *Server) launch(t testing.TB) {
@@ -76,7 +107,7 @@ func (s *Server) launch(t testing.TB) {
 	if s.port == 0 {
 		s.port = freePort(t)
 	}
-	log, err := os.OpenFile(s.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	log, err := os.OpenFile(filepath.Join(s.dir, logFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +194,7 @@ func (s *Server) Drop(t testing.TB) {
 // command is one of the server's programs, run by whom it agrees to be run.
 func (s *Server) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(filepath.Join(s.bin, name), args...)
-	cmd.Dir = filepath.Dir(s.data)
+	cmd.Dir = s.dir
 	cmd.Env = []string{"LC_ALL=C", "PATH=" + os.Getenv("PATH")} // none of PGDATA, PGPORT, ...
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.owner, Setpgid: true}
 	return cmd
@@ -201,7 +232,9 @@ func programs(t testing.TB) string {
 	t.Helper()
 	candidates, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if path, err := exec.LookPath("initdb"); err == nil {
-		candidates = append(candidates, path)
+		if file, err := filepath.EvalSymlinks(path); err == nil { // the others are beside it
+			candidates = append(candidates, file)
+		}
 	}
 	if len(candidates) == 0 {
 		t.Fatal("initdb is not there: install postgresql (as root on Debian, make test does)")
