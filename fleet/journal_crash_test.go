@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -115,12 +116,12 @@ func liveAndCrash(t *testing.T, j *fleet.Journal, p *platter, tries *[4][]try, r
 // those tried after it. It returns what was tried up to that.
 func remembered(t *testing.T, when string, got fleet.Doc, tries []try) []try {
 	t.Helper()
-	for i := len(tries) - 1; i >= 0; i-- {
-		if alike(got, tries[i].doc) {
+	for i, tried := range slices.Backward(tries) {
+		if alike(got, tried.doc) {
 			return tries[:i+1]
 		}
-		if tries[i].done {
-			t.Fatalf("%s: there is version %d of %q, and version %d was put after it", when, got.Rev.Epoch, tries[i].doc.Key, tries[i].doc.Rev.Epoch)
+		if tried.done {
+			t.Fatalf("%s: there is version %d of %q, and version %d was put after it", when, got.Rev.Epoch, tried.doc.Key, tried.doc.Rev.Epoch)
 		}
 	}
 	if got.Key != "" {

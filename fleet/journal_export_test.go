@@ -1,6 +1,6 @@
 package fleet
 
-// What tests of the journal, which cannot be in this package as they use storetest, need of it.
+// What tests of stores need of them, which cannot be in this package as they use storetest.
 type (
 	Disk = disk
 	File = file
@@ -9,6 +9,16 @@ type (
 const SnapshotAt = snapshotAt
 
 func OpenJournalOn(path string, d Disk) (*Journal, error) { return openJournal(path, d) }
+
+// Rows returns how many rows the store holds, and be it that they ran out.
+func (m *Memory) Rows() (n int) {
+	m.shared.mu.Lock()
+	defer m.shared.mu.Unlock()
+	for _, byNode := range m.shared.rows {
+		n += len(byNode)
+	}
+	return n
+}
 
 // Share returns another client of the journal.
 func (j *Journal) Share() Store { return j.Store.(*Memory).Share() }

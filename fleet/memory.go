@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -87,8 +86,8 @@ func (m *Memory) Watch(ctx context.Context, after uint64, f func(Doc)) error {
 	}
 }
 
-// since returns what has changed after a position, in that order, the position that
-// this leads to, and what is closed by the next change.
+// since returns what has changed after a position, the position that this leads to,
+// and what is closed by the next change.
 func (m *Memory) since(ctx context.Context, after uint64) (docs []Doc, last uint64, next <-chan struct{}, err error) {
 	s, err := m.enter(ctx)
 	if err != nil {
@@ -99,15 +98,10 @@ func (m *Memory) since(ctx context.Context, after uint64) (docs []Doc, last uint
 		return nil, 0, nil, ErrResync
 	}
 	now := s.now()
-	var changed []*doc
 	for key := range s.docs {
 		if d := s.doc(key, now); d != nil && d.change > after {
-			changed = append(changed, d)
+			docs = append(docs, d.at(now))
 		}
-	}
-	slices.SortFunc(changed, func(a, b *doc) int { return cmp.Compare(a.change, b.change) })
-	for _, d := range changed {
-		docs = append(docs, d.at(now))
 	}
 	return docs, s.changes, s.next, nil
 }

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -123,6 +124,9 @@ func (s *shared) say(r *Row, ttl time.Duration) {
 			old.ends = ends
 		}
 		return
+	}
+	if old == nil { // nodes come and go, and nobody need ask for their rows
+		maps.DeleteFunc(byNode, func(_ string, r *row) bool { return !now.Before(r.ends) })
 	}
 	said := &row{Row: *r, said: now, ends: ends}
 	said.Data = slices.Clone(r.Data)

@@ -1,7 +1,10 @@
 package fleet_test
 
 import (
+	"fmt"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/recloser-go/recloser/fleet"
 	"github.com/recloser-go/recloser/fleet/storetest"
@@ -31,6 +34,23 @@ func harness() storetest.Harness {
 			"Connections": "it has no connections",
 		},
 	}
+}
+
+// Nodes whose names are used once do not pile up.
+func TestMemoryForgetsNodes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := fleet.NewMemory()
+		for i := range 100 {
+			r := fleet.Row{Key: "k", Node: fmt.Sprint("pod-", i), Start: 1}
+			if err := m.Say(t.Context(), []fleet.Row{r}, time.Minute); err != nil {
+				t.Fatal(err)
+			}
+			<-time.After(20 * time.Second)
+		}
+		if n := m.Rows(); n != 3 {
+			t.Errorf("%d rows are held, want the 3 of the last minute", n)
+		}
+	})
 }
 
 func TestMemory(t *testing.T) {

@@ -26,8 +26,11 @@ func mutants() []mutant {
 }
 
 // A mutated run is this program once more, as a test that fails cannot be run inside
-// of one that passes.
-const mutantEnv = "STORETEST_MUTANT"
+// of one that passes. Most of it is waiting, so several run at once.
+const (
+	mutantEnv = "STORETEST_MUTANT"
+	atOnce    = 8
+)
 
 func TestMutants(t *testing.T) {
 	if name := os.Getenv(mutantEnv); name != "" {
@@ -39,15 +42,30 @@ func TestMutants(t *testing.T) {
 	for _, c := range cases() {
 		without[c.name] = true
 	}
+	type result struct {
+		out []byte
+		err error
+	}
+	results := map[string]chan result{}
+	room := make(chan struct{}, atOnce)
+	for _, m := range mutants() {
+		done := make(chan result, 1)
+		results[m.name] = done
+		go func() {
+			room <- struct{}{}
+			defer func() { <-room }()
+			run := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestMutants$/^"+m.found+"$", "-test.timeout", "60s")
+			run.Env = append(os.Environ(), mutantEnv+"="+m.name)
+			out, err := run.CombinedOutput()
+			done <- result{out, err}
+		}()
+	}
 	for _, m := range mutants() {
 		delete(without, m.found)
 		t.Run(strings.ReplaceAll(m.name, " ", "_"), func(t *testing.T) {
-			t.Parallel()
-			run := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestMutants$/^"+m.found+"$", "-test.timeout", "60s", "-test.v")
-			run.Env = append(os.Environ(), mutantEnv+"="+m.name)
-			out, err := run.CombinedOutput()
-			if err == nil || !strings.Contains(string(out), "--- FAIL: TestMutants/"+m.found) || strings.Contains(string(out), "panic:") {
-				t.Errorf("%s does not find it: %v\n%s", m.found, err, out)
+			r := <-results[m.name]
+			if r.err == nil || !strings.Contains(string(r.out), "--- FAIL: TestMutants/"+m.found) || strings.Contains(string(r.out), "panic:") {
+				t.Errorf("%s does not find it: %v\n%s", m.found, r.err, r.out)
 			}
 		})
 	}
