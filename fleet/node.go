@@ -127,12 +127,18 @@ func (n *Node) Close() {
 	}
 }
 
+// watcher is the watch that runs; number 0: none.
+type watcher struct {
+	number int
+	stop   context.CancelFunc
+}
+
 // loop has the coordinator do what is due, and starts what it wants.
 func (n *Node) loop(ctx context.Context, all *sync.WaitGroup) {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
-	watching, unwatch := 0, context.CancelFunc(func() {})
-	defer func() { unwatch() }()
+	w := watcher{stop: func() {}}
+	defer func() { w.stop() }()
 	for {
 		n.mu.Lock()
 		now := time.Now()
@@ -144,13 +150,12 @@ func (n *Node) loop(ctx context.Context, all *sync.WaitGroup) {
 		if o != nil {
 			n.ops <- o // there is room: it is the only one
 		}
-		if watch != watching {
-			unwatch()
-			watching = watch
-			var watchCtx context.Context
-			watchCtx, unwatch = context.WithCancel(ctx)
-			if watch != 0 {
-				all.Go(func() { n.watch(watchCtx, watch, position) })
+		if watch != w.number {
+			w.stop()
+			w.number = watch
+			watched, stop := context.WithCancel(ctx)
+			if w.stop = stop; watch != 0 {
+				all.Go(func() { n.watch(watched, watch, position) })
 			}
 		}
 		for _, name := range probes {
