@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"bytes"
 	"encoding/json"
 	"time"
 
@@ -29,6 +30,7 @@ type peer struct {
 	pulse
 	name string
 	age  time.Duration // of its last word when it was heard
+	data []byte        // that it was read from
 }
 
 // beat keeps this node known to the others, and the others to it.
@@ -68,13 +70,21 @@ func (c *coordinator) pulse(now time.Time) pulse {
 
 // heard takes in what the nodes say of themselves.
 func (b *beat) heard(rows []Row, _ time.Time) {
-	b.peers = b.peers[:0]
-	for i := range rows {
-		p := peer{name: rows[i].Node, age: rows[i].Age}
-		if json.Unmarshal(rows[i].Data, &p.pulse) == nil {
-			b.peers = append(b.peers, p)
-		}
+	before := make(map[string]*peer, len(b.peers))
+	for i := range b.peers {
+		before[b.peers[i].name] = &b.peers[i]
 	}
+	peers := make([]peer, 0, len(rows))
+	for i := range rows {
+		p := peer{name: rows[i].Node, age: rows[i].Age, data: rows[i].Data}
+		if old := before[p.name]; old != nil && bytes.Equal(old.data, p.data) { // as a rule
+			p.pulse = old.pulse
+		} else if json.Unmarshal(p.data, &p.pulse) != nil {
+			continue
+		}
+		peers = append(peers, p)
+	}
+	b.peers = peers
 }
 
 // live returns how many nodes there were when this one heard of them last.

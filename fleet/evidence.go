@@ -118,20 +118,20 @@ func (m *member) evidence(c *coordinator, now time.Time) evidence {
 
 // say returns what is to be said of all breakers.
 func (c *coordinator) say(now time.Time) *op {
-	o := &op{kind: opSay, ttl: rowTTL}
+	var rows []Row
 	for _, m := range c.members {
-		if m.sayAt.IsZero() || now.Before(m.sayAt) || len(o.rows) == rowsAtOnce {
+		if m.sayAt.IsZero() || now.Before(m.sayAt) || len(rows) == rowsAtOnce {
 			continue
 		}
 		e := m.evidence(c, now)
 		m.sayAt, m.saidAt = time.Time{}, now
 		m.out = e.Open || e.Spans[len(e.Spans)-1].Bad > 0
-		o.rows = append(o.rows, c.row(breakerKey+m.name, e))
+		rows = append(rows, c.row(breakerKey+m.name, e))
 	}
-	if len(o.rows) == 0 {
+	if len(rows) == 0 {
 		return nil
 	}
-	return o
+	return &op{kind: opSay, rows: rows, ttl: rowTTL}
 }
 
 func (c *coordinator) row(key string, data any) Row {
