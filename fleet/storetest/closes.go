@@ -24,17 +24,14 @@ func closeTwice(t *test) {
 	d := t.create(s, "k", 1)
 	v := t.follow(other)
 	_, at := t.load(s)
-	watched := make(chan error, 1)
-	go func() { watched <- s.Watch(t.ctx(), at, func(fleet.Doc) {}) }()
+	watched := t.watching(s, at)
 	pass(50 * time.Millisecond)
 	for range 3 {
 		if err := s.Close(); err != nil {
 			t.Fatalf("Close: %v", err)
 		}
 	}
-	if err := <-watched; !errors.Is(err, fleet.ErrClosed) {
-		t.Errorf("Watch ended with %v when its store was closed, want ErrClosed", err)
-	}
+	t.ends(watched, "when its store is closed", fleet.ErrClosed)
 	for name, f := range methods(s, d, at) {
 		if err := f(t.ctx()); !errors.Is(err, fleet.ErrClosed) {
 			t.Errorf("%s of a closed store: %v, want ErrClosed", name, err)
@@ -99,18 +96,14 @@ func (t *test) use(n int) {
 		docs, at := t.load(s)
 		t.put(s, docs["k"].Rev, fleet.Doc{Key: "k", Rev: after(docs["k"].Rev)})
 		ctx, cancel := context.WithCancel(t.ctx())
-		ended := make(chan error, 2)
-		go func() { ended <- s.Watch(ctx, at, func(fleet.Doc) { cancel() }) }()
-		go func() { ended <- s.Watch(t.ctx(), at, func(fleet.Doc) {}) }()
-		if err := <-ended; !errors.Is(err, context.Canceled) {
-			t.Fatalf("Watch: %v", err)
-		}
+		seen := make(chan error, 1)
+		go func() { seen <- s.Watch(ctx, at, func(fleet.Doc) { cancel() }) }()
+		watched := t.watching(s, at)
+		t.ends(seen, "when it has seen a change", context.Canceled)
 		if err := s.Close(); err != nil {
 			t.Fatalf("Close: %v", err)
 		}
-		if err := <-ended; !errors.Is(err, fleet.ErrClosed) {
-			t.Fatalf("Watch ended with %v when its store was closed, want ErrClosed", err)
-		}
+		t.ends(watched, "when its store is closed", fleet.ErrClosed)
 	}
 }
 

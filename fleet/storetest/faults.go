@@ -144,8 +144,7 @@ func closePaused(t *test) {
 	s, cold := t.client(), t.client()
 	t.create(s, "k", 1)
 	_, at := t.load(s)
-	watched := make(chan error, 1)
-	go func() { watched <- s.Watch(t.Context(), at, func(fleet.Doc) {}) }()
+	watched := t.watching(s, at)
 	pass(20 * time.Millisecond)
 	resume := t.pause()
 	closed := make(chan error, 2)
@@ -248,13 +247,10 @@ func flush(t *test) {
 	t.say(s, time.Hour, row("k", "n", 5))
 	t.elect(s, "r", "a", time.Hour, "a")
 	_, at := t.load(s)
-	watched := make(chan error, 1)
-	go func() { watched <- s.Watch(t.ctx(), at, func(fleet.Doc) {}) }()
+	watched := t.watching(s, at)
 	pass(50 * time.Millisecond)
 	t.Flush(t.T)
-	if err := <-watched; !errors.Is(err, fleet.ErrResync) {
-		t.Fatalf("Watch of a store that lost everything: %v, want ErrResync", err)
-	}
+	t.ends(watched, "when its store lost everything", fleet.ErrResync)
 	t.sees(v, s, "that nothing is left")
 	if docs, _ := t.load(s); len(docs) != 0 {
 		t.Fatalf("%d documents are left", len(docs))

@@ -174,6 +174,15 @@ func closeMutants() []mutant {
 			}
 		}},
 		{name: "a Close that ends nothing", found: "Close", alter: func(a *altered) { a.close = func() error { return nil } }},
+		{name: "a Watch that a Close does not end", found: "Close", alter: func(a *altered) {
+			a.watch = func(ctx context.Context, after uint64, f func(fleet.Doc)) error {
+				err := a.Store.Watch(ctx, after, f)
+				if errors.Is(err, fleet.ErrClosed) {
+					<-ctx.Done()
+				}
+				return err
+			}
+		}},
 		{name: "a Close of everybody", found: "Close", serve: func(_ *server, h *Harness) {
 			stores := map[string]fleet.Store{}
 			open := h.New

@@ -197,17 +197,17 @@ func prefixesApart(t *test) {
 		t.elect(s, key, fmt.Sprint("n", i), time.Hour, fmt.Sprint("n", i))
 	}
 	for i, s := range stores {
-		docs, _ := t.load(s)
+		docs, at := t.load(s)
 		if len(docs) != 1 || string(docs[keys[i]].Data) != prefixes[i] {
 			t.Fatalf("with the prefix %q there is %v", prefixes[i], docs)
 		}
 		t.hears(s, keys[i], row(keys[i], fmt.Sprint("n", i), 1))
 		t.sees(views[i], s, "the own document to be seen, and no other")
-		if docs, at := t.load(s); true {
-			d := t.put(s, docs[keys[i]].Rev, fleet.Doc{Key: keys[i], Rev: after(docs[keys[i]].Rev)})
-			ctx, cancel := context.WithCancel(t.ctx())
-			_ = s.Watch(ctx, at, func(got fleet.Doc) { t.same("what was watched", got, d); cancel() })
-			cancel()
-		}
+		d := t.put(s, docs[keys[i]].Rev, fleet.Doc{Key: keys[i], Rev: after(docs[keys[i]].Rev)})
+		var seen fleet.Doc
+		ctx, cancel := context.WithCancel(t.ctx())
+		_ = s.Watch(ctx, at, func(d fleet.Doc) { seen = d; cancel() })
+		cancel()
+		t.same("what was watched", seen, d)
 	}
 }

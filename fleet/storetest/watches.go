@@ -196,6 +196,26 @@ func watchFromAPosition(t *test) {
 	}
 }
 
+// watching watches until the store or the test ends it, and returns where it says why.
+func (t *test) watching(s fleet.Store, after uint64) <-chan error {
+	ended := make(chan error, 1)
+	go func() { ended <- s.Watch(t.Context(), after, func(fleet.Doc) {}) }()
+	return ended
+}
+
+// ends waits until a Watch ends, and fails unless it says so for that reason.
+func (t *test) ends(watched <-chan error, when string, want error) {
+	t.Helper()
+	select {
+	case err := <-watched:
+		if !errors.Is(err, want) {
+			t.Fatalf("Watch returned %v %s, want %v", err, when, want)
+		}
+	case <-time.After(t.Patience):
+		t.Fatalf("Watch does not end %s", when)
+	}
+}
+
 func watchEndsWithContext(t *test) {
 	s := t.client()
 	_, at := t.load(s)
@@ -210,14 +230,7 @@ func watchEndsWithContext(t *test) {
 			pass(20 * time.Millisecond)
 			cancel()
 		}
-		select {
-		case err := <-got:
-			if !errors.Is(err, end) {
-				t.Errorf("Watch returned %v, want %v", err, end)
-			}
-		case <-t.ctx().Done():
-			t.Error("Watch goes on after its context")
-		}
+		t.ends(got, "with its context", end)
 		cancel()
 	}
 }
