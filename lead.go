@@ -75,6 +75,7 @@ type lead struct {
 // followOpen opens, or has an open time end when the fleet says.
 func (b *Breaker) followOpen(p *period, now int64, o Order) {
 	until := now + int64(o.For)
+	b.step, b.tripped = b.rules().inReach(o.Step), true // from where it goes on, once it is alone
 	if p.state != Open {
 		if o.Cause != "" {
 			b.cause = errors.New(o.Cause)

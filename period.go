@@ -145,7 +145,7 @@ func (b *Breaker) enter(p *period, at int64, t Transition) {
 		if longest := old.longest.Load(); longest > 0 {
 			b.longest = longest
 		}
-		if b.calm(old, at) && t.Reason != ReasonRestored {
+		if b.calm(old, at) && t.Reason != ReasonRestored && t.Reason != ReasonFleet {
 			b.step, b.tripped = 0, t.Reason.hasStep()
 		}
 	}

@@ -28,6 +28,14 @@ func (m *model) follow(now int64, o recloser.Order) {
 			m.reclose(now, recloser.Transition{Reason: recloser.ReasonFleet})
 		}
 	case m.state == recloser.Isolated:
+		return
+	}
+	if o.State == recloser.Open {
+		m.step, m.tripped = o.Step, true
+		m.step = m.inReach(m.step)
+	}
+	switch {
+	case o.State == recloser.Closed:
 	case o.State == recloser.Open && m.state == recloser.Open:
 		if !m.led {
 			m.led, m.own = true, m.until
@@ -91,7 +99,7 @@ func (p *Pair) compareReport() error {
 
 // follow gives both an order.
 func (p *Pair) follow(o Op) error {
-	order := recloser.Order{Grace: 2 * o.D}
+	order := recloser.Order{Grace: 2 * o.D, Step: o.N % 4}
 	switch o.N % 5 {
 	case 0, 1:
 		order.State, order.For = recloser.Open, min(o.D, time.Hour)

@@ -9,7 +9,7 @@ import (
 
 // enter starts a stay in a state.
 func (m *model) enter(s recloser.State, at, until int64, t recloser.Transition) {
-	if m.calm(at) && !hasStep(t.Reason) {
+	if m.calm(at) && !hasStep(t.Reason) && t.Reason != recloser.ReasonFleet {
 		m.step, m.tripped = 0, false
 	}
 	if m.state == recloser.Closed && m.longest > 0 {
