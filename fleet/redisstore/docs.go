@@ -18,8 +18,8 @@ const (
 	randomMask = 1<<randomBits - 1
 )
 
-// atOnce is how many changes are read at once.
-const atOnce = 1000
+// atOnce is how many changes are read at once, as a script stops the server for others.
+const atOnce = 100
 
 func newRandom() int { return rand.IntN(1 << randomBits) }
 

@@ -13,7 +13,6 @@ import (
 var troubles = []struct{ sign, what, next string }{
 	{"WRONGPASS", "the user or password is wrong", "correct it; " + escapes},
 	{"NOAUTH", "it asks for a password", "give one, as redis://user:password@host"},
-	{"called without any password configured", "it has no password, and one is given", "remove the password, or set one there (requirepass)"},
 	{"NOPERM", "the user may not do what a store needs", "widen its ACL as the documentation of redisstore says"},
 	{"READONLY", "it is a replica, which can only be read", "name its primary, or Sentinels with ?master=NAME, which find it"},
 	{"OOM", "it is out of memory", "raise its maxmemory, or free some"},
@@ -33,9 +32,16 @@ var troubles = []struct{ sign, what, next string }{
 	{"redis: nil", "the Sentinels know no such master", "name one that they watch over: SENTINEL masters"},
 	{"connection refused", "nobody listens there", "start the server, or correct the address"},
 	{"no such host", "its name is not known", "correct the address, or see DNS"},
-	{"does not look like a TLS handshake", "it does not speak TLS", "write redis:// instead of rediss://, or switch its TLS on"},
 	{"certificate", "its certificate is not trusted", "give the authority that signed it"},
+	{"EOF", ended, whyEnded},
+	{"connection reset", ended, whyEnded},
+	{"broken pipe", ended, whyEnded},
 }
+
+const (
+	ended    = "it ended the connection"
+	whyEnded = "see its log: it may just have stopped, have too many clients (maxclients), or take TLS alone (rediss://)"
+)
 
 // explain says of an error where it comes from, what it means and what to do next.
 func (s *Store) explain(err error) error {
@@ -44,6 +50,9 @@ func (s *Store) explain(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) || errors.As(err, &netErr) && netErr.Timeout() {
 		what = fmt.Sprintf("no answer within %v", s.opts.Timeout)
 		next = "it hangs or has too much to do, or the network between is cut"
+		if s.opts.TLS != nil {
+			next += ", or it does not speak TLS, and redis:// is right instead of rediss://"
+		}
 	}
 	for _, t := range troubles {
 		if strings.Contains(err.Error(), t.sign) {

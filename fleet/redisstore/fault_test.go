@@ -93,7 +93,9 @@ func TestWatchFromAPositionThatWasLost(t *testing.T) {
 	}
 	promoted := open(t, redisstore.Options{Addrs: []string{replica.Addr}, Timeout: patient})
 	for i := range 3 {
-		if err := promoted.Watch(t.Context(), at, func(d fleet.Doc) { t.Errorf("saw %+v", d) }); !errors.Is(err, fleet.ErrResync) {
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		if err := promoted.Watch(ctx, at, func(d fleet.Doc) { t.Errorf("saw %+v", d) }); !errors.Is(err, fleet.ErrResync) {
 			t.Fatalf("after %d changes: %v, want ErrResync", i, err)
 		}
 		put(t, promoted, fleet.Doc{}, strings.Repeat("x", i+1))

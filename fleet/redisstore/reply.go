@@ -2,6 +2,9 @@ package redisstore
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -91,42 +94,60 @@ func (r *reader) docs(i int, now int64) (docs []fleet.Doc) {
 
 // doc reads a document, "epoch id put ends slots data", and reports whether it is there at now.
 func (r *reader) doc(key string, value any, now int64) (d fleet.Doc, there bool) {
-	d.Key = key
-	var put, ends int64
-	d.Data = r.unpack(value, 5, "%x %x %d %d %d", &d.Rev.Epoch, &d.Rev.ID, &put, &ends, &d.Slots)
-	d.Age = age(now, put)
+	words, data := r.unpack(value, 5)
+	put, ends := r.decimal(words[2]), r.decimal(words[3])
+	d = fleet.Doc{
+		Key:   key,
+		Rev:   fleet.Rev{Epoch: r.hex(words[0]), ID: r.hex(words[1])},
+		Slots: int(r.decimal(words[4])),
+		Data:  data,
+		Age:   age(now, put),
+	}
 	if ends > 0 {
 		d.TTL = time.Duration(ends-put) * time.Microsecond
 	}
 	return d, ends == 0 || now < ends
 }
 
-// rows returns the rows of the list at i.
-func (r *reader) rows(i int, key string, now int64) (rows []fleet.Row) {
-	r.pairs(i, func(node string, value any) {
-		row := fleet.Row{Key: key, Node: node}
-		var said, ends int64
-		row.Data = r.unpack(value, 4, "%x %x %d %d", &row.Start, &row.Seq, &said, &ends)
-		row.Age = age(now, said)
-		rows = append(rows, row)
-	})
-	return rows
+// rows reads rows, "start seq said ends data" by node, and reports whether some are dead at now.
+func (r *reader) rows(key string, now int64, packed map[string]string) (rows []fleet.Row, dead bool) {
+	for _, node := range slices.Sorted(maps.Keys(packed)) {
+		words, data := r.unpack(packed[node], 4)
+		if r.decimal(words[3]) <= now {
+			dead = true
+			continue
+		}
+		rows = append(rows, fleet.Row{
+			Key: key, Node: node, Start: r.hex(words[0]), Seq: r.hex(words[1]),
+			Data: data, Age: age(now, r.decimal(words[2])),
+		})
+	}
+	return rows, dead
 }
 
-// unpack scans the n words that a value begins with, and returns what follows them.
-func (r *reader) unpack(value any, n int, format string, into ...any) []byte {
+// unpack splits a value into the n words that it begins with and the data after them.
+func (r *reader) unpack(value any, n int) (words []string, data []byte) {
 	packed := r.asText(value)
-	rest := packed
-	for range n {
-		_, after, ok := strings.Cut(rest, " ")
-		if !ok {
-			r.strange(packed)
-			return nil
-		}
-		rest = after
-	}
-	if _, err := fmt.Sscanf(packed[:len(packed)-len(rest)], format, into...); err != nil {
+	words = strings.SplitN(packed, " ", n+1)
+	if len(words) <= n {
 		r.strange(packed)
+		return make([]string, n), nil
 	}
-	return []byte(rest)
+	return words[:n], []byte(words[n])
+}
+
+func (r *reader) hex(word string) uint64 {
+	n, err := strconv.ParseUint(word, 16, 64)
+	if err != nil {
+		r.strange(word)
+	}
+	return n
+}
+
+func (r *reader) decimal(word string) int64 {
+	n, err := strconv.ParseInt(word, 10, 64)
+	if err != nil {
+		r.strange(word)
+	}
+	return n
 }

@@ -17,8 +17,8 @@ var (
 	putSource string
 	//go:embed lua/say.lua
 	saySource string
-	//go:embed lua/said.lua
-	saidSource string
+	//go:embed lua/sweep.lua
+	sweepSource string
 	//go:embed lua/acquire.lua
 	acquireSource string
 	//go:embed lua/finish.lua
@@ -33,7 +33,7 @@ var (
 	sinceScript   = redis.NewScript(common + sinceSource)
 	putScript     = redis.NewScript(common + putSource)
 	sayScript     = redis.NewScript(common + saySource)
-	saidScript    = redis.NewScript(common + saidSource)
+	sweepScript   = redis.NewScript(common + sweepSource)
 	acquireScript = redis.NewScript(common + acquireSource)
 	finishScript  = redis.NewScript(common + finishSource)
 	electScript   = redis.NewScript(electSource)

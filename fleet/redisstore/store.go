@@ -99,14 +99,21 @@ func (s *Store) begin() (done func(), err error) {
 	return s.running.Done, nil
 }
 
-// run runs a script within the store's timeout and returns its reply, or as soon as
-// ctx is cancelled, which go-redis does not see while it waits for a server.
+// run runs a script and returns its reply.
 func (s *Store) run(ctx context.Context, script *redis.Script, keys []string, args ...any) (any, error) {
+	return s.within(ctx, func(ctx context.Context) (any, error) {
+		return script.Run(ctx, s.client, keys, args...).Result()
+	})
+}
+
+// within calls f, which talks to the server, within the store's timeout, and returns what it does,
+// or as soon as ctx is cancelled: go-redis does not see that while it waits for a server.
+func (s *Store) within(ctx context.Context, f func(context.Context) (any, error)) (any, error) {
 	done, err := s.begin()
 	if err != nil {
 		return nil, err
 	}
-	within, cancel := context.WithTimeout(ctx, s.opts.Timeout)
+	bounded, cancel := context.WithTimeout(ctx, s.opts.Timeout)
 	stop := context.AfterFunc(s.ctx, cancel)
 	type answer struct {
 		reply any
@@ -117,18 +124,18 @@ func (s *Store) run(ctx context.Context, script *redis.Script, keys []string, ar
 		defer done()
 		defer cancel()
 		defer stop()
-		reply, err := script.Run(within, s.client, keys, args...).Result()
+		reply, err := f(bounded)
 		answers <- answer{reply, err}
 	}()
 	var a answer
 	select {
 	case a = <-answers:
-	case <-within.Done():
+	case <-bounded.Done():
 		// The answer that came at the same moment counts.
 		select {
 		case a = <-answers:
 		default:
-			a.err = within.Err()
+			a.err = bounded.Err()
 		}
 	}
 	switch {

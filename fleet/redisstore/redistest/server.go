@@ -7,11 +7,13 @@ package redistest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -38,17 +40,24 @@ type Server struct {
 // line, as "--requirepass", "secret", and may say otherwise.
 func Start(t testing.TB, args ...string) *Server {
 	t.Helper()
+	return start(t, append([]string{"--save", "", "--appendonly", "no"}, args...)...)
+}
+
+func start(t testing.TB, args ...string) *Server {
+	t.Helper()
 	port := freePort(t)
 	s := &Server{Addr: net.JoinHostPort("127.0.0.1", port), t: t, dir: t.TempDir()}
-	s.args = append([]string{
-		"--bind", "127.0.0.1", "--port", port, "--dir", s.dir,
-		"--logfile", "redis.log", "--save", "", "--appendonly", "no",
-	}, args...)
+	own := []string{"--bind", "127.0.0.1", "--port", port, "--dir", s.dir, "--logfile", "redis.log", "--loglevel", "warning"}
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		s.args = append(append(args[:1:1], own...), args[1:]...) // a file of settings comes first
+	} else {
+		s.args = append(own, args...)
+	}
 	t.Cleanup(func() {
 		s.Kill()
 		if t.Failed() {
 			log, _ := os.ReadFile(filepath.Join(s.dir, "redis.log"))
-			t.Logf("redis-server %s %q said:\n%s", s.Addr, args, log)
+			t.Logf("redis-server %q said last:\n%s", s.args, log[max(0, len(log)-500):])
 		}
 	})
 	s.run()
@@ -59,7 +68,8 @@ func Start(t testing.TB, args ...string) *Server {
 func StartReplica(t testing.TB, of *Server, args ...string) *Server {
 	t.Helper()
 	host, port, _ := net.SplitHostPort(of.Addr)
-	s := Start(t, append([]string{"--replicaof", host + " " + port, "--repl-diskless-sync-delay", "0"}, args...)...)
+	of.Do("config", "set", "repl-diskless-sync-delay", 0)
+	s := Start(t, append([]string{"--replicaof", host + " " + port}, args...)...)
 	eventually.True(t, patience, func() bool {
 		role, _ := s.do("role").([]any)
 		return len(role) > 3 && role[3] == "connected"
@@ -87,6 +97,19 @@ func StartCluster(t testing.TB, primaries int) []*Server {
 		}, "the cluster to be complete")
 	}
 	return all
+}
+
+// StartSentinel starts a Sentinel that watches over the server under a name, and
+// decides alone.
+func StartSentinel(t testing.TB, over *Server, name string) *Server {
+	t.Helper()
+	host, port, _ := net.SplitHostPort(over.Addr)
+	file := filepath.Join(t.TempDir(), "sentinel.conf")
+	text := fmt.Sprintf("sentinel monitor %s %s %s 1\nsentinel down-after-milliseconds %s 1000\n", name, host, port, name)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return start(t, file, "--sentinel")
 }
 
 // run starts the process and waits until it answers.
