@@ -37,6 +37,7 @@ type peer struct {
 type beat struct {
 	sayAt, lookAt time.Time
 	peers         []peer // this node too, once it was heard
+	twin          bool   // another process has the name of this node
 }
 
 // soon has this node say something new of itself.
@@ -48,12 +49,12 @@ func (b *beat) soon(now time.Time) {
 
 func (b *beat) wanted(c *coordinator, now time.Time) *op {
 	switch {
+	case !now.Before(b.lookAt): // before this node's row is written again, so that it is seen if another has
+		b.lookAt = now.Add(beatEvery)
+		return &op{kind: opSaid, key: nodeKey}
 	case !now.Before(b.sayAt):
 		b.sayAt = now.Add(beatEvery)
 		return &op{kind: opSay, rows: []Row{c.row(nodeKey, c.pulse(now))}, ttl: beatTTL}
-	case !now.Before(b.lookAt):
-		b.lookAt = now.Add(beatEvery)
-		return &op{kind: opSaid, key: nodeKey}
 	}
 	return nil
 }
@@ -69,13 +70,15 @@ func (c *coordinator) pulse(now time.Time) pulse {
 }
 
 // heard takes in what the nodes say of themselves.
-func (b *beat) heard(rows []Row, _ time.Time) {
+func (b *beat) heard(rows []Row, node string, start uint64) {
 	before := make(map[string]*peer, len(b.peers))
 	for i := range b.peers {
 		before[b.peers[i].name] = &b.peers[i]
 	}
 	peers := make([]peer, 0, len(rows))
+	b.twin = false
 	for i := range rows {
+		b.twin = b.twin || rows[i].Node == node && rows[i].Start != start && !b.sayAt.IsZero()
 		p := peer{name: rows[i].Node, age: rows[i].Age, data: rows[i].Data}
 		if old := before[p.name]; old != nil && bytes.Equal(old.data, p.data) { // as a rule
 			p.pulse = old.pulse

@@ -69,6 +69,7 @@ func newCoordinator(cfg Config, random *rand.Rand, now time.Time) *coordinator {
 var (
 	errNotYet = errors.New("fleet: the store has not answered yet")
 	errHung   = errors.New("fleet: the store does not answer")
+	errTwin   = errors.New("fleet: another process has the name of this node; give each its own")
 )
 
 // step does what is due on this node.
@@ -159,7 +160,7 @@ func (c *coordinator) done(o *op, now time.Time) {
 		if o.member != nil {
 			o.member.judge(c, o.rows, now)
 		} else {
-			c.beat.heard(o.rows, now)
+			c.beat.heard(o.rows, c.cfg.Node, c.start)
 		}
 	case opAcquire:
 		if o.member != nil {

@@ -40,6 +40,8 @@ type sim struct {
 type simNode struct {
 	*sim
 	c        *coordinator
+	clock    *recloser.Clock // that of sim, unless it is wrong
+	skew     time.Duration   // by how much
 	breakers map[string]*recloser.Breaker
 	cut      bool // off from the store
 	watch    int  // number of the watch that it has
@@ -53,7 +55,14 @@ func newSim(t testing.TB, seed uint64, n int, cfg Config, names []string, settin
 		TB: t, virtual: vtime.NewVirtual(epoch), clock: recloser.NewManualClock(epoch), random: rand.New(rand.NewPCG(seed, 1)),
 		tick: tick, delay: 2 * time.Millisecond, ops: map[opKind]int{}, trialsAt: map[string]int{}, mostOf: map[string]int{},
 	}
-	s.virtual.OnMove(s.clock.Advance)
+	s.virtual.OnMove(func(d time.Duration) {
+		s.clock.Advance(d)
+		for _, n := range s.nodes {
+			if n.clock != s.clock {
+				n.clock.Advance(d)
+			}
+		}
+	})
 	s.store = NewMemoryAt(s.clock)
 	for i := range n {
 		s.add(fmt.Sprintf("node-%02d", i), cfg, names, settings)
@@ -64,14 +73,23 @@ func newSim(t testing.TB, seed uint64, n int, cfg Config, names []string, settin
 // add starts one more node.
 func (s *sim) add(name string, cfg Config, names []string, settings recloser.Config) *simNode {
 	s.Helper()
+	return s.addSkewed(name, 0, cfg, names, settings)
+}
+
+// addSkewed starts a node whose clock is wrong.
+func (s *sim) addSkewed(name string, skew time.Duration, cfg Config, names []string, settings recloser.Config) *simNode {
+	s.Helper()
 	cfg.Fleet, cfg.Node = "town", name
 	if err := cfg.Validate(); err != nil {
 		s.Fatal(err)
 	}
-	n := &simNode{sim: s, breakers: map[string]*recloser.Breaker{}}
-	n.c = newCoordinator(cfg, rand.New(rand.NewPCG(s.random.Uint64(), 2)), s.now())
+	n := &simNode{sim: s, clock: s.clock, skew: skew, breakers: map[string]*recloser.Breaker{}}
+	if skew != 0 {
+		n.clock = recloser.NewManualClock(n.now())
+	}
+	n.c = newCoordinator(cfg, rand.New(rand.NewPCG(s.random.Uint64(), 2)), n.now())
 	for _, name := range names {
-		settings.Name, settings.Clock = name, s.clock
+		settings.Name, settings.Clock = name, n.clock
 		b, err := recloser.New(settings)
 		if err != nil {
 			s.Fatal(err)
@@ -89,6 +107,9 @@ func (s *sim) run(d time.Duration) { s.virtual.Run(d) }
 func (s *sim) spread(d time.Duration) time.Duration {
 	return d/2 + time.Duration(s.random.Int64N(int64(d)*3/2+1))
 }
+
+// now is the time by the node's own clock.
+func (n *simNode) now() time.Time { return n.virtual.Now().Add(n.skew) }
 
 // ticks has a node do what is due, again and again.
 func (n *simNode) ticks() {
@@ -287,7 +308,7 @@ func (s *sim) await(what string, most time.Duration, ok func() bool) time.Durati
 
 func (s *sim) describe() (text string) {
 	for _, n := range s.nodes {
-		st := n.c.status(s.now())
+		st := n.c.status(n.now())
 		text += fmt.Sprintf("%s %s %v doubtful %t\n", st.Node, st.Mode, st.Err, st.Doubtful)
 		for _, b := range st.Breakers {
 			text += fmt.Sprintf("  %s: %s %+v; here %s\n", b.Name, b.Record.State, b.Rev, n.breakers[b.Name].Explain())

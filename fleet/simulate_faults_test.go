@@ -425,12 +425,13 @@ func TestUplink(t *testing.T) {
 
 // Of a dependency that is called every few minutes the window reaches back further.
 func TestQuietDependency(t *testing.T) {
-	s := newSim(t, 1, 20, Config{}, []string{"hotel"}, hotel())
+	s := newSim(t, 1, 10, Config{}, []string{"hotel"}, hotel())
+	s.tick = time.Second
 	p := &partner{}
 	for _, n := range s.nodes {
-		n.callers("hotel", time.Hour, p.serve, nil) // together one in three minutes
+		n.callers("hotel", time.Hour/2, p.serve, nil) // together one in three minutes
 	}
-	s.run(3 * time.Hour)
+	s.run(time.Hour)
 	p.fails = true
 	took := s.await("the fleet trips", time.Hour, func() bool { return s.record("hotel").State == recloser.Open })
 	t.Logf("after %s: %s", took, s.record("hotel").Note)
@@ -543,5 +544,54 @@ func TestChaos(t *testing.T) {
 			return true
 		})
 		t.Logf("seed %d: all well after %s", seed, took)
+	}
+}
+
+// Clocks that are wrong by an hour change nothing: no two of them are compared.
+func TestSkewedClocks(t *testing.T) {
+	s := newSim(t, 1, 3, Config{}, []string{"hotel"}, hotel())
+	for name, skew := range map[string]time.Duration{"early": -time.Hour, "late": time.Hour} {
+		s.addSkewed(name, skew, Config{}, []string{"hotel"}, hotel())
+	}
+	p := &partner{}
+	for _, n := range s.nodes {
+		n.callers("hotel", 3*time.Second, p.serve, nil)
+	}
+	s.run(20 * time.Second)
+	late := s.nodes[4]
+	if err := late.c.byName["hotel"].set(Record{State: recloser.Isolated, By: "ann", Note: "fire"}, late.now().Add(time.Minute), late.now()); err != nil {
+		t.Fatal(err)
+	}
+	s.await("all are isolated", 2*time.Second, func() bool { return s.in("hotel", recloser.Isolated) == 5 })
+	s.run(57 * time.Second)
+	if n := s.in("hotel", recloser.Isolated); n != 5 {
+		t.Errorf("%d are isolated shortly before its end", n)
+	}
+	s.await("its end", 4*time.Second, func() bool { return s.in("hotel", recloser.Isolated) == 0 })
+	s.mustClose(5, time.Minute)
+	p.fails = true
+	s.await("the fleet trips", time.Minute, func() bool { return s.in("hotel", recloser.Open) == 5 })
+	s.run(time.Minute)
+	p.fails = false
+	s.mustClose(5, 2*time.Minute)
+	if s.mostOf["hotel"] != 1 {
+		t.Errorf("%d trials at once", s.mostOf["hotel"])
+	}
+	if n := len(s.nodes[0].c.status(s.now()).Nodes); n != 5 {
+		t.Errorf("%d nodes known", n)
+	}
+}
+
+// Two processes with one name say so.
+func TestTwins(t *testing.T) {
+	s := newSim(t, 1, 3, Config{}, nil, recloser.Config{})
+	s.run(30 * time.Second)
+	if err := s.nodes[1].c.status(s.now()).Err; err != nil {
+		t.Error(err)
+	}
+	s.add("node-01", Config{}, nil, recloser.Config{})
+	s.await("it is noticed", 20*time.Second, func() bool { return s.nodes[1].c.status(s.now()).Err == errTwin })
+	if err := s.nodes[0].c.status(s.now()).Err; err != nil {
+		t.Error(err)
 	}
 }

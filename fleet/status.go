@@ -67,6 +67,9 @@ func (c *coordinator) status(now time.Time) Status {
 		s.Uplink = s.Uplink && p.Doubtful
 		s.Nodes = append(s.Nodes, NodeStatus{p.name, p.Version, p.Settings, p.Doubtful, p.age})
 	}
+	if s.Err == nil && c.beat.twin {
+		s.Err = errTwin
+	}
 	kept := now.Sub(c.since) < grace && !c.contact.IsZero()
 	for _, m := range c.members {
 		b := BreakerStatus{Name: m.name, Record: m.held.Record, Rev: m.held.Rev, Age: m.held.age(now), Trial: m.trial != nil}
