@@ -97,7 +97,9 @@ func TestSentinelFailover(t *testing.T) {
 	}, "the Sentinel to know the replica")
 	_, ended := watch(t, s)
 	primary.Kill()
-	await(t, ended, "the end of Watch")
+	if err := await(t, ended, "the end of Watch"); err == nil {
+		t.Error("Watch returned nil")
+	}
 	eventually.True(t, patience, func() bool { return firstUse(t.Context(), s) == nil }, "the store to be found again")
 	docs, _, err := s.Load(t.Context())
 	if err != nil || len(docs) != 1 || docs[0].Rev != d.Rev {

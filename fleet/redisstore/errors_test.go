@@ -159,6 +159,20 @@ func firstUse(ctx context.Context, s fleet.Store) error {
 	return s.Say(ctx, []fleet.Row{{Key: "node", Node: "a", Start: 1, Seq: 1}}, time.Minute)
 }
 
+// A value that is not ours is not replaced either.
+func TestPutOnAnotherProgramsValue(t *testing.T) {
+	server := redistest.Start(t)
+	server.Do("hset", "{recloser}:docs", "k", "what is this")
+	s := open(t, redisstore.Options{Addrs: []string{server.Addr}, Timeout: patient})
+	_, err := s.Put(t.Context(), fleet.Rev{}, fleet.Doc{Key: "k", Rev: fleet.Rev{Epoch: 1, ID: 1}})
+	if err == nil || !strings.Contains(err.Error(), "not a fleet's") {
+		t.Errorf("Put: %v", err)
+	}
+	if value := server.Do("hget", "{recloser}:docs", "k"); value != "what is this" {
+		t.Errorf("the value is now %v", value)
+	}
+}
+
 // What the documentation says a user needs is enough, and a part of it.
 func TestDocumentedRights(t *testing.T) {
 	server := redistest.Start(t)

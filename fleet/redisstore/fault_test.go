@@ -131,7 +131,9 @@ func TestRestartedEmpty(t *testing.T) {
 	put(t, s, fleet.Doc{}, "old")
 	_, ended := watch(t, s)
 	server.Restart()
-	await(t, ended, "the end of Watch")
+	if err := await(t, ended, "the end of Watch"); err == nil {
+		t.Error("Watch returned nil")
+	}
 	var docs []fleet.Doc
 	eventually.True(t, patience, func() (ok bool) {
 		var err error

@@ -19,6 +19,9 @@ local function document(docs, key, t)
 		return nil, ''
 	end
 	local rev, ends, slots = string.match(value, '^(%x+ %x+) %d+ (%d+) (%d+) ')
+	if not rev then
+		return value, 'not ours' -- and the client says so, when it reads the value
+	end
 	ends = tonumber(ends)
 	if ends > 0 and ends <= t then
 		return nil, ''

@@ -56,8 +56,7 @@ func start(t testing.TB, args ...string) *Server {
 	t.Cleanup(func() {
 		s.Kill()
 		if t.Failed() {
-			log, _ := os.ReadFile(filepath.Join(s.dir, "redis.log"))
-			t.Logf("redis-server %q said last:\n%s", s.args, log[max(0, len(log)-500):])
+			t.Logf("redis-server %q said:%s", s.args, s.said())
 		}
 	})
 	s.run()
@@ -138,6 +137,20 @@ func (s *Server) run() {
 		_ = conn.Close()
 		return true
 	}, "redis-server to listen")
+}
+
+// said returns what the server logged after it had begun.
+func (s *Server) said() string {
+	log, _ := os.ReadFile(filepath.Join(s.dir, "redis.log"))
+	var said strings.Builder
+	begun := false
+	for line := range strings.Lines(string(log)) {
+		if begun && !strings.Contains(line, "overcommit") {
+			said.WriteString("\n" + strings.TrimSpace(line))
+		}
+		begun = begun || strings.Contains(line, "Server initialized")
+	}
+	return said.String()
 }
 
 // Kill ends the server at once, as a crash does.
