@@ -38,14 +38,17 @@ type try struct {
 // machine, and looks at what the journal remembers, again and again: what was done is
 // there, and nothing that nobody tried.
 func TestJournalCrashes(t *testing.T) {
-	const keys, lives, rounds = 4, 12, 25
+	const keys, lives, rounds = 4, 10, 12
 	for round := range uint64(rounds) {
 		seed := rand.Uint64()
 		r := rand.New(rand.NewPCG(seed, round))
 		p := newPlatter(nil)
 		var tries [keys][]try
 		for life := range lives {
-			j := openOn(t, p)
+			j, err := fleet.OpenJournalOn("journal", p)
+			if err != nil {
+				t.Fatal(err)
+			}
 			docs := load(t, j)
 			for k := range tries {
 				tries[k] = remembered(t, fmt.Sprintf("seed %d, round %d, life %d", seed, round, life), docs[fmt.Sprint("k", k)], tries[k])
@@ -59,7 +62,7 @@ func TestJournalCrashes(t *testing.T) {
 				return 0, nil
 			})
 			crashed := liveAndCrash(t, j, p, &tries, r)
-			_ = j.Close()
+			closeStore(t, j)
 			p = crashed
 		}
 	}
@@ -71,7 +74,7 @@ func liveAndCrash(t *testing.T, j *fleet.Journal, p *platter, tries *[4][]try, r
 	t.Helper()
 	var group sync.WaitGroup
 	stopAt := r.IntN(60)
-	size := []int{10, 1000, 60_000}[r.IntN(3)]
+	size := []int{10, 1000, 20_000}[r.IntN(3)]
 	var mu sync.Mutex
 	var puts int
 	var crashed *platter

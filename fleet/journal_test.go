@@ -94,6 +94,17 @@ func TestJournalRemembers(t *testing.T) {
 	}
 }
 
+// A version that reads another schema must know it by the first line, also when there is no other.
+func TestJournalSaysItsSchema(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal")
+	for range 2 {
+		closeStore(t, open(t, path))
+		if text, err := os.ReadFile(path); err != nil || string(text) != fleet.HeadLine(1) {
+			t.Errorf("a new journal is %q, %v; want its schema", text, err)
+		}
+	}
+}
+
 // A second that opens the file would write over what the first one wrote.
 func TestJournalIsForOne(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal")
