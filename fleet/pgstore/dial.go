@@ -15,20 +15,20 @@ import (
 // timeouts would make a store unusable, and Close would wait as well. Neither is of use to us:
 // the server ends by itself what takes too long (statement_timeout).
 
-// conn is a connection that does not wait for its end.
-type conn struct{ net.Conn }
+// socket is a connection that does not wait for its end.
+type socket struct{ net.Conn }
 
 // SetDeadline closes the connection if there is time left. pgx sets a deadline that is
 // over already in order to interrupt; one to come only to wait for an orderly end.
-func (c conn) SetDeadline(t time.Time) error {
+func (s socket) SetDeadline(t time.Time) error {
 	if time.Until(t) > 0 {
-		return c.Close()
+		return s.Close()
 	}
-	return c.Conn.SetDeadline(t)
+	return s.Conn.SetDeadline(t)
 }
 
 // RemoteAddr is asked for only in order to send a request to cancel there.
-func (conn) RemoteAddr() net.Addr { return nowhere{} }
+func (socket) RemoteAddr() net.Addr { return nowhere{} }
 
 type nowhere struct{}
 
@@ -46,6 +46,6 @@ func dialer(dial pgconn.DialFunc) pgconn.DialFunc {
 		if err != nil {
 			return nil, err
 		}
-		return conn{c}, nil
+		return socket{c}, nil
 	}
 }

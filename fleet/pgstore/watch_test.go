@@ -109,6 +109,23 @@ func TestATransactionThatEndsLateIsNotMissed(t *testing.T) {
 	eventually.True(t, enough, func() bool { return first.of("late", 2) == 1 && second.of("late", 2) == 1 }, "the late change to be seen")
 }
 
+// A push that is lost is made up for by the same Watch.
+func TestALostPush(t *testing.T) {
+	server := pgtest.Start(t)
+	s, quiet := open(t, server, "x"), open(t, server, "x")
+	t.Cleanup(func() { _ = s.Close(); _ = quiet.Close() })
+	quiet.channel = "nobody listens"
+	_, at, err := s.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := listen(t, s, at)
+	for _, key := range []string{"a", "b"} {
+		create(t, quiet, fleet.Doc{Key: key})
+		eventually.True(t, enough, func() bool { return h.of(key, 1) == 1 }, "a change that was not pushed to be seen")
+	}
+}
+
 // A position is of no use in another life of the server or of the tables.
 func TestPositionsOfLives(t *testing.T) {
 	began := time.UnixMicro(1e15)
