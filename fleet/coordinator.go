@@ -35,7 +35,6 @@ type coordinator struct {
 	contact  time.Time // when the store answered last
 	err      error     // why the store is of no use; nil: it is
 
-	about    about
 	aboutRev Rev
 	beat     beat
 	asks     map[string]Rev // documents of askKey
@@ -170,7 +169,7 @@ func (c *coordinator) done(o *op, now time.Time) {
 		}
 	case opFinish:
 		if o.member != nil {
-			o.member.finished(c, o, now)
+			o.member.finished(o)
 		}
 	case opElect:
 		c.elected(o)

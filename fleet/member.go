@@ -134,16 +134,17 @@ func (m *member) obey(now time.Time, grace time.Duration) {
 		}
 	}
 	o := recloser.Order{State: recloser.Open, For: v.left(now), Grace: grace, Step: v.Step, Cause: v.Cause, Note: v.Note}
-	switch {
-	case v.State == recloser.Closed:
+	switch v.State {
+	case recloser.Closed:
 		o = recloser.Order{Note: v.Note}
-	case v.State == recloser.HeldClosed:
+	case recloser.HeldClosed:
 		m.last.Seq = m.b.Report().Seq
 		return
-	case v.State == recloser.Isolated:
+	case recloser.Isolated:
 		o.For = 0 // its end is the breaker's own, and what follows the fleet's
-	case v.State == recloser.HalfOpen:
+	case recloser.HalfOpen:
 		o = recloser.Order{State: recloser.HalfOpen, Trials: m.trial.allowed(), Grace: grace, Note: v.Note}
+	case recloser.Open:
 	}
 	m.follow(o)
 }
@@ -218,7 +219,7 @@ func (m *member) put(c *coordinator, n *next) *op {
 		m.write = nil // it was decided on what is not so any more
 		return nil
 	}
-	n.Record.Node, n.Record.Settings = c.cfg.Node, c.cfg.Settings
+	n.Node, n.Settings = c.cfg.Node, c.cfg.Settings
 	return &op{kind: opPut, expect: n.expect, doc: Doc{
 		Key: breakerKey + m.name, Rev: above(n.expect, n.above, c.random), Slots: n.slots, Data: encode(n.Record),
 	}}

@@ -18,7 +18,7 @@ func BenchmarkAdmission(b *testing.B) {
 			if fleet {
 				blockedNode(b, breaker)
 			}
-			ctx, call := context.Background(), func(context.Context) error { return nil }
+			ctx, call := b.Context(), func(context.Context) error { return nil }
 			b.ReportAllocs()
 			for b.Loop() {
 				if err := breaker.Do(ctx, call); err != nil {
@@ -53,7 +53,7 @@ func blockedNode(t testing.TB, b *recloser.Breaker) {
 func TestAdmissionCostsTheSame(t *testing.T) {
 	with, without := newBreaker(t, "hotel"), newBreaker(t, "hotel")
 	blockedNode(t, with)
-	ctx, call := context.Background(), func(context.Context) error { return nil }
+	ctx, call := t.Context(), func(context.Context) error { return nil }
 	round := func(b *recloser.Breaker) time.Duration {
 		began := time.Now()
 		for range 2000 {

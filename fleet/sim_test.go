@@ -45,7 +45,6 @@ type simNode struct {
 	breakers map[string]*recloser.Breaker
 	cut      bool // off from the store
 	watch    int  // number of the watch that it has
-	trips    int  // by the fleet
 }
 
 // newSim returns a fleet of n nodes that have the same breakers.

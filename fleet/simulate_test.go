@@ -25,6 +25,27 @@ func (p *partner) serve(*simNode, string) (time.Duration, error) {
 	return 100 * time.Millisecond, nil
 }
 
+// outage returns a fleet that has just tripped: each node has a call each interval.
+func outage(t *testing.T, nodes int, interval time.Duration, p *partner) *sim {
+	t.Helper()
+	s := newSim(t, 7, nodes, Config{}, []string{"hotel"}, hotel())
+	for _, n := range s.nodes {
+		n.callers("hotel", interval, p.serve, nil)
+	}
+	s.run(3 * time.Minute)
+	p.fails = true
+	s.await("the fleet trips", time.Minute, func() bool { return s.record("hotel").State == recloser.Open })
+	s.await("all refuse", time.Minute, func() bool { return s.in("hotel", recloser.Open) == nodes })
+	return s
+}
+
+func (s *sim) mustClose(nodes int, within time.Duration) {
+	s.Helper()
+	s.await("all close", within, func() bool {
+		return s.in("hotel", recloser.Closed) == nodes && s.record("hotel").State == recloser.Closed
+	})
+}
+
 // 50 turnstiles each ask a hotel once a minute. It hangs; callers wait for 30 s.
 func TestTurnstiles(t *testing.T) {
 	for seed := range uint64(2) {

@@ -68,7 +68,7 @@ func (m *member) acquired(c *coordinator, o *op, now time.Time) {
 		c.reload = now.Add(time.Second) // unless it is heard until then
 		return
 	}
-	if m.counted(o.tally, now); m.write == nil && o.err == nil {
+	if m.counted(o.tally); m.write == nil && o.err == nil {
 		ends := o.asked.Add(o.ttl - leaseMargin)
 		m.trial = &trial{lease: o.lease, good: m.last.TrialsGood, bad: m.last.TrialsBad, taken: m.last.Taken + 1, waits: o.asked.Add(trialWait), ends: ends}
 		m.obey(now, grace)
@@ -111,18 +111,18 @@ func (m *member) end(r Result, now time.Time) {
 }
 
 // finished takes in what the store made of a result.
-func (m *member) finished(_ *coordinator, o *op, now time.Time) {
+func (m *member) finished(o *op) {
 	if len(m.ended) == 0 || m.ended[0].lease.Token != o.lease.Token {
 		return
 	}
 	m.ended = m.ended[1:]
 	if o.lease.Rev == m.held.Rev {
-		m.counted(o.tally, now)
+		m.counted(o.tally)
 	}
 }
 
 // counted writes what follows from the trials there were, if that is clear.
-func (m *member) counted(t Tally, now time.Time) {
+func (m *member) counted(t Tally) {
 	v, cfg := &m.held, m.b.Config()
 	n := &next{Record: v.Record, expect: v.Rev}
 	switch {
