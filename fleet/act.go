@@ -66,17 +66,23 @@ func (m *member) release(by, why string, now time.Time) bool {
 	if state == recloser.Isolated {
 		r.State, r.Need = recloser.HalfOpen, m.b.Config().Trials
 	}
-	m.share(r, 1, now)
+	m.share(r, r.Need, now)
 	return true
 }
 
-// reset closes here and everywhere. An isolated breaker stays so.
+// reset closes here and everywhere. An override stays.
 func (m *member) reset(by, why string, now time.Time) {
 	m.b.Reset(by, why)
-	if m.act != nil && m.act.State == recloser.Isolated || m.act == nil && m.held.State == recloser.Isolated {
-		return
+	r := m.held.Record
+	r.Lasts = m.held.left(now)
+	if m.act != nil {
+		r = m.act.next(m, now).Record
 	}
-	m.share(Record{State: recloser.Closed, Reason: recloser.ReasonReset, By: by, Note: why}, 0, now)
+	if r.State != recloser.Isolated && r.State != recloser.HeldClosed {
+		r = Record{State: recloser.Closed, By: by, Note: why}
+	}
+	r.Reason, r.Step, r.Trip = recloser.ReasonReset, 0, ""
+	m.share(r, 0, now)
 }
 
 // try begins trials before the open time is over.

@@ -226,7 +226,9 @@ func (c *coordinator) put(o *op, now time.Time) {
 	case o.key == askKey:
 		c.asks[o.member.name] = o.doc.Rev
 	default:
-		c.aboutRev = o.doc.Rev
+		if err := c.meet(&o.doc); err != nil { // somebody was quicker
+			c.lose(now, err)
+		}
 	}
 }
 

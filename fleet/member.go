@@ -240,16 +240,15 @@ func (m *member) wantsTransition(c *coordinator, now time.Time) *op {
 	case recloser.Isolated:
 		n.toTrials(&cfg, recloser.ReasonExpired)
 	case recloser.HeldClosed:
-		n.State, n.Reason = recloser.Closed, recloser.ReasonExpired
+		n.State, n.Reason, n.By = recloser.Closed, recloser.ReasonExpired, ""
 	case recloser.Closed, recloser.HalfOpen:
 		return nil
 	}
 	return m.put(c, n)
 }
 
-// toTrials makes the record one of a half-open fleet: one trial at a time until one
-// was good.
+// toTrials makes the record one of a half-open fleet.
 func (n *next) toTrials(cfg *recloser.Config, reason recloser.Reason) {
 	n.State, n.Reason, n.Lasts, n.By = recloser.HalfOpen, reason, 0, ""
-	n.Need, n.slots = cfg.Trials, 1
+	n.Need, n.slots = cfg.Trials, cfg.Trials
 }

@@ -21,7 +21,7 @@ type Record struct {
 	Cause    string          `json:"cause,omitempty"`    // the last failure seen then
 	By       string          `json:"by,omitempty"`       // the operator, if it was one
 	Note     string          `json:"note,omitempty"`     // for people
-	Need     int             `json:"need,omitempty"`     // half-open: good trials still to come
+	Need     int             `json:"need,omitempty"`     // half-open: good trials that close it
 	Settings uint64          `json:"settings,omitempty"` // revision of the settings by which it was decided
 	Node     string          `json:"node,omitempty"`     // that wrote it
 	Seen     int             `json:"seen,omitempty"`     // nodes that had seen bad calls, at the trip

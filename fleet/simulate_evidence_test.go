@@ -126,3 +126,42 @@ func TestOldEvidence(t *testing.T) {
 		t.Errorf("%+v", v.Record)
 	}
 }
+
+// Where so much fails that all nodes doubt their network, what is well again is found
+// out all the same.
+func TestDoubtfulNodesTry(t *testing.T) {
+	names := []string{"a", "b", "c"}
+	s := newSim(t, 1, 5, Config{}, names, hotel())
+	down := map[string]*partner{"a": {}, "b": {}, "c": {}}
+	for _, n := range s.nodes {
+		for _, name := range names {
+			n.callers(name, 2*time.Second, func(n *simNode, name string) (time.Duration, error) { return down[name].serve(n, name) }, nil)
+		}
+	}
+	s.run(2 * time.Minute)
+	down["a"].fails = true
+	s.await("a trips", time.Minute, func() bool { return s.record("a").State == recloser.Open })
+	down["b"].fails = true
+	s.await("all are doubtful", time.Minute, func() bool { return s.nodes[0].c.status(s.now()).Uplink })
+	s.run(time.Minute)
+	down["a"].fails = false
+	s.await("a closes", 3*time.Minute, func() bool { return s.in("a", recloser.Closed) == 5 })
+	if s.in("b", recloser.Closed) > 0 {
+		t.Error("b closed")
+	}
+}
+
+// A quiet dependency closes again as well.
+func TestQuietDependencyCloses(t *testing.T) {
+	s := newSim(t, 1, 5, Config{}, []string{"hotel"}, hotel())
+	s.tick = time.Second
+	p := &partner{fails: true}
+	for _, n := range s.nodes {
+		n.callers("hotel", 10*time.Minute, p.serve, nil)
+	}
+	s.await("the fleet trips", 2*time.Hour, func() bool { return s.record("hotel").State == recloser.Open })
+	s.run(time.Hour)
+	p.fails = false
+	took := s.await("all close", 2*time.Hour, func() bool { return s.in("hotel", recloser.Closed) == 5 })
+	t.Logf("after %s; %v", took, s.ops)
+}

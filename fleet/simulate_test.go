@@ -73,7 +73,7 @@ func TestTurnstiles(t *testing.T) {
 		p.hangs = false
 		healed := s.await("all close", 15*time.Minute, func() bool { return s.in("hotel", recloser.Closed) == 50 })
 		t.Logf("all closed %s after it was well; at most %d trials at once; %v operations", healed, s.mostOf["hotel"], s.ops)
-		if s.mostOf["hotel"] != 1 {
+		if s.mostOf["hotel"] > 2 {
 			t.Errorf("%d trials at once", s.mostOf["hotel"])
 		}
 	}

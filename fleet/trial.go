@@ -39,14 +39,17 @@ func (t *trial) allowed() uint64 {
 	return t.taken
 }
 
-// mayTry reports whether this node may begin a trial: it has somebody to try with,
-// and its verdict is worth something.
+// mayTry reports whether this node may begin a trial: it has refused callers, so that
+// there will be somebody to try with, and its verdict is worth something.
 func (m *member) mayTry(c *coordinator, now time.Time) bool {
-	if c.doubtful || m.last.Own || now.Before(m.tryAt) || now.Sub(m.wishAt) > 2*c.cfg.Rule.Window {
+	cfg := m.b.Config()
+	wish := m.wishAt.After(m.held.made) || m.wishAt.Add(c.cfg.Rule.Window).After(now) || cfg.Shadow
+	if !wish || m.last.Own || now.Before(m.tryAt) {
 		return false
 	}
-	// What an older node thinks of a call is asked for only if nobody else tries.
-	return !c.beat.outdated(c) || m.held.age(now)-m.held.Lasts > grace
+	// What a node thinks of a call that doubts its network, or has older settings, is
+	// asked for only if nobody else tries.
+	return !c.doubtful && !c.beat.outdated(c) || m.held.age(now)-m.held.Lasts > grace
 }
 
 // wantsTrial asks for a lease.
@@ -59,7 +62,8 @@ func (m *member) wantsTrial(c *coordinator, now time.Time) *op {
 
 // acquired takes in whether there was one.
 func (m *member) acquired(c *coordinator, o *op, now time.Time) {
-	most := min(grace, time.Duration(c.beat.live())*(200*time.Millisecond)) // in a large fleet somebody else has it soon
+	// In a large fleet somebody else has it soon, and who has few callers need not hurry.
+	most := min(grace, time.Duration(c.beat.live())*(200*time.Millisecond)+now.Sub(m.wishAt)/8)
 	m.tryAt = now.Add(time.Second/2 + time.Duration(c.random.Int64N(int64(most)+1)))
 	if o.expect != m.held.Rev {
 		return // the lease ended with that version
@@ -125,21 +129,18 @@ func (m *member) finished(o *op) {
 func (m *member) counted(t Tally) {
 	v, cfg := &m.held, m.b.Config()
 	n := &next{Record: v.Record, expect: v.Rev}
+	n.By, n.Need = "", 0
 	switch {
 	case t.Bad > 0:
-		if v.Need == cfg.Trials {
+		if t.Good == 0 {
 			n.Step = stepUp(&cfg, v.Step)
 		}
-		n.State, n.Reason, n.Lasts, n.Need = recloser.Open, recloser.ReasonTrialFailed, openTime(&cfg, n.Step), 0
-		n.Note = "a trial failed"
+		n.State, n.Reason, n.Lasts, n.Note = recloser.Open, recloser.ReasonTrialFailed, openTime(&cfg, n.Step), "a trial failed"
 		if cause := m.b.Brief().Cause; cause != nil {
 			n.Cause = fmt.Sprint(cause)
 		}
-	case t.Good >= v.slots && v.Need > v.slots:
-		n.Need, n.slots = v.Need-v.slots, v.Need-v.slots
-	case t.Good >= v.slots:
-		n.State, n.Reason, n.Need = recloser.Closed, recloser.ReasonTrialsGood, 0
-		n.Note = "trials of the fleet were good"
+	case t.Good >= v.Need:
+		n.State, n.Reason, n.Note = recloser.Closed, recloser.ReasonTrialsGood, "trials of the fleet were good"
 	default:
 		return
 	}
