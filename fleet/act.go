@@ -74,7 +74,7 @@ func (m *member) release(by, why string, now time.Time) bool {
 func (m *member) reset(by, why string, now time.Time) {
 	m.b.Reset(by, why)
 	r := m.held.Record
-	r.Lasts = m.held.left(now)
+	r.Lasts = m.held.rest(now)
 	if m.act != nil {
 		r = m.act.next(m, now).Record
 	}

@@ -61,6 +61,14 @@ func (v *version) left(now time.Time) time.Duration {
 	return max(0, v.Lasts-v.age(now))
 }
 
+// rest is what Lasts is in a record that takes the place of this one.
+func (v *version) rest(now time.Time) time.Duration {
+	if v.Lasts == 0 {
+		return 0
+	}
+	return max(v.left(now), time.Millisecond)
+}
+
 // over reports whether the open time or the override has passed.
 func (v *version) over(now time.Time) bool { return v.Lasts > 0 && v.age(now) >= v.Lasts }
 
@@ -117,7 +125,7 @@ func reopened(held *version, now time.Time) Record {
 	if r.State != recloser.Isolated {
 		r.State = recloser.Open
 	}
-	r.Lasts = held.left(now)
+	r.Lasts = held.rest(now)
 	if r.State == recloser.Open {
 		r.Lasts = max(r.Lasts, time.Second)
 	}
