@@ -15,7 +15,7 @@ import (
 	"github.com/recloser-go/recloser/internal/eventually"
 )
 
-const enough = 20 * time.Second
+const enough = 30 * time.Second
 
 // heard counts what a watch has shown, by key and epoch.
 type heard struct {
