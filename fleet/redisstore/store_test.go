@@ -12,7 +12,7 @@ import (
 )
 
 // patient is a timeout for tests of what must not fail while the machine is busy.
-const patient = 3 * time.Second
+const patient = 10 * time.Second
 
 func open(t testing.TB, opts redisstore.Options) *redisstore.Store {
 	t.Helper()
