@@ -2,8 +2,10 @@ package pgstore
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -24,6 +26,7 @@ const (
 	protocolViolation = "08P01"
 	adminShutdown     = "57P01"
 	crashShutdown     = "57P02"
+	queryCanceled     = "57014"
 )
 
 // errEmptied is returned instead of no rows where one must be.
@@ -70,18 +73,13 @@ func (s *Store) explain(ctx context.Context, err error) error {
 func (s *Store) hint(err error) string {
 	config := s.pool.Config().ConnConfig
 	user, database, schema := config.User, config.Database, quoted(s.opts.Schema)
-	var e *pgconn.PgError
-	var connect *pgconn.ConnectError
-	switch {
-	case errors.As(err, &e):
-	case errors.Is(err, context.DeadlineExceeded), pgconn.Timeout(err):
-		return "no answer in time"
-	case errors.As(err, &connect):
-		return "no connection; is the server running, and are host and port right?"
-	default:
-		return ""
+	e, said := errors.AsType[*pgconn.PgError](err)
+	if !said {
+		return hintOfNetwork(err)
 	}
 	switch e.Code {
+	case queryCanceled:
+		return noAnswer
 	case invalidPassword:
 		return fmt.Sprintf("the server does not take the password of user %q", user)
 	case invalidAuth:
@@ -101,6 +99,23 @@ func (s *Store) hint(err error) string {
 		return "the server is starting or stopping"
 	case protocolViolation:
 		return "connect to the server itself and not to a pooler that shares its connections"
+	}
+	return ""
+}
+
+const noAnswer = "no answer in time"
+
+// hintOfNetwork is for what was not said by the server.
+func hintOfNetwork(err error) string {
+	if errors.Is(err, context.DeadlineExceeded) || pgconn.Timeout(err) {
+		return noAnswer
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return "the server's certificate is not to be trusted; name the file of who issued it in the URL, as sslrootcert"
+	}
+	_, noName := errors.AsType[*net.DNSError](err)
+	if e, ok := errors.AsType[*net.OpError](err); noName || ok && e.Op == "dial" {
+		return "no connection; is the server running, and are host and port right?"
 	}
 	return ""
 }

@@ -34,10 +34,22 @@ func create(t *testing.T, s *Store, d fleet.Doc) fleet.Doc {
 // connection, in which the pool would be exhausted and Close would wait.
 func TestHungServerHoldsNothing(t *testing.T) {
 	server := pgtest.Start(t)
-	s, closing := open(t, server, "x"), open(t, server, "x")
-	t.Cleanup(func() { _ = s.Close() })
-	t.Cleanup(func() { _ = closing.Close() })
-	for _, c := range []*Store{s, closing} {
+	for _, mode := range []string{"disable", "require"} {
+		t.Run("sslmode="+mode, func(t *testing.T) { hungServer(t, server, strings.Replace(server.URL(), "disable", mode, 1)) })
+	}
+}
+
+func hungServer(t *testing.T, server *pgtest.Server, url string) {
+	both := make([]*Store, 2)
+	for i := range both {
+		var err error
+		if both[i], err = Open(Options{URL: url, Schema: "x", Timeout: 10 * time.Second}); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = both[i].Close() })
+	}
+	s, closing := both[0], both[1]
+	for _, c := range both {
 		ask(t, c, 10, enough)
 	}
 	if n := server.Connections(t); n > 2*maxConns {
@@ -45,7 +57,7 @@ func TestHungServerHoldsNothing(t *testing.T) {
 	}
 	server.Pause(t)
 	t.Cleanup(func() { server.Resume(t) })
-	for _, c := range []*Store{s, closing} {
+	for _, c := range both {
 		if done := ask(t, c, 10, 20*time.Millisecond); done > 0 {
 			t.Errorf("%d of 10 were answered by a server that hangs", done)
 		}

@@ -130,7 +130,10 @@ func (s *Store) migrate(ctx context.Context) error {
 	}
 	return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
 		// All nodes may start at once; one makes the tables.
-		if _, err := tx.Exec(ctx, `SELECT set_config('statement_timeout', '0', true), pg_advisory_xact_lock($1)`, s.lock("")); err != nil {
+		if _, err := tx.Exec(ctx, fmt.Sprintf(`SET LOCAL statement_timeout = %d`, makingIn.Milliseconds())); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, s.lock("")); err != nil {
 			return err
 		}
 		version, err := s.version(ctx, tx)

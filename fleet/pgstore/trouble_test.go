@@ -69,6 +69,12 @@ func TestTrouble(t *testing.T) {
 		want []string // none: it works
 	}{
 		{name: "a user who may make the schema", o: Options{URL: urlOf(server, "alice", "secret", "", "")}},
+		{name: "a schema with all that it may have", o: Options{URL: server.URL(), Schema: "shop-2:a_B"}},
+		{name: "TLS", o: Options{URL: strings.Replace(server.URL(), "disable", "verify-full&sslrootcert="+server.Certificate(), 1)}},
+		{
+			name: "TLS of somebody unknown", o: Options{URL: strings.Replace(server.URL(), "disable", "verify-full", 1)},
+			want: []string{"certificate is not to be trusted", "sslrootcert"},
+		},
 		{name: "a user whose schema is there", o: Options{URL: urlOf(server, "bob", "secret", "", ""), Schema: "given"}},
 		{
 			name: "a wrong password", o: Options{URL: urlOf(server, "alice", "wrong", "", "")},

@@ -82,7 +82,7 @@ func prepare(t testing.TB, settings []string) *Server {
 		t.Fatal(err)
 	}
 	// The folder above the test's is its own as well, and closed to others.
-	s.own(t, filepath.Dir(dir), dir, secret)
+	s.own(t, filepath.Dir(dir), dir, secret, s.certify(t))
 	t.Cleanup(func() {
 		s.Kill(t)
 		if text, err := os.ReadFile(filepath.Join(dir, logFile)); err == nil && t.Failed() {
@@ -115,6 +115,7 @@ func (s *Server) launch(t testing.TB) {
 	args := []string{"-D", s.data, "-p", strconv.Itoa(s.port)}
 	for _, setting := range append([]string{
 		"listen_addresses=127.0.0.1", "unix_socket_directories=", "fsync=off", "shared_buffers=16MB",
+		"ssl=on", "ssl_cert_file=" + s.Certificate(), "ssl_key_file=" + filepath.Join(s.dir, keyFile),
 	}, s.settings...) {
 		args = append(args, "-c", setting)
 	}
@@ -138,7 +139,7 @@ func (s *Server) answers(t testing.TB) error {
 	return conn.Close(ctx)
 }
 
-// URL returns that of the database "postgres", for the administrator.
+// URL returns that of the database "postgres", for the administrator, without TLS.
 func (s *Server) URL() string {
 	return fmt.Sprintf("postgres://%s:p%%40ss%%2Fword%%231@%s/postgres?sslmode=disable", User, s.Addr())
 }
