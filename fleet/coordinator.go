@@ -55,7 +55,7 @@ const (
 	// refresh is how often an order is renewed.
 	refresh = 5 * time.Second
 
-	firstPause, longestPause = 250 * time.Millisecond, 10 * time.Second
+	firstPause, longestPause = 250 * time.Millisecond, 5 * time.Second
 )
 
 func newCoordinator(cfg Config, random *rand.Rand, now time.Time) *coordinator {

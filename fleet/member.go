@@ -95,7 +95,7 @@ func (m *member) receive(c *coordinator, d *Doc, now time.Time) {
 	case adopt:
 		m.adopt(c, got, now)
 	case reopen:
-		m.write = &next{Record: reopened(&m.held, now), expect: got.Rev, above: m.held.Rev, slots: m.held.slots}
+		m.write = &next{Record: reopened(&m.held, m.last.TrialTime, now), expect: got.Rev, above: m.held.Rev, slots: m.held.slots}
 		m.write.Note = m.held.Note
 	}
 }

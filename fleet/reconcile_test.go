@@ -58,12 +58,12 @@ func TestReopened(t *testing.T) {
 	}{
 		"open":                    {at(recloser.Open, 20*time.Second, 5*time.Second), recloser.Open, 15 * time.Second},
 		"open, over":              {at(recloser.Open, 20*time.Second, time.Minute), recloser.Open, time.Second},
-		"half-open":               {at(recloser.HalfOpen, 0, time.Minute), recloser.Open, time.Second},
+		"half-open":               {at(recloser.HalfOpen, 0, time.Minute), recloser.Open, 2 * time.Second},
 		"isolated":                {at(recloser.Isolated, 0, time.Minute), recloser.Isolated, 0},
 		"isolated until just now": {at(recloser.Isolated, time.Hour, 2*time.Hour), recloser.Isolated, time.Millisecond},
 		"isolated until later":    {at(recloser.Isolated, time.Hour, 10*time.Minute), recloser.Isolated, 50 * time.Minute},
 	} {
-		r := reopened(&c.held, epoch)
+		r := reopened(&c.held, 2*time.Second, epoch)
 		if r.State != c.state || r.Lasts != c.lasts || r.Step != 2 || r.By != "ann" {
 			t.Errorf("%s: %+v", name, r)
 		}

@@ -119,15 +119,17 @@ func reconcile(held, got *version, now time.Time) course {
 	return reopen
 }
 
-// reopened is the record that puts held in force again.
-func reopened(held *version, now time.Time) Record {
+// reopened is the record that puts held in force again. Trials that run end with
+// the version that they were of, and no others begin before they are decided.
+func reopened(held *version, trialTime time.Duration, now time.Time) Record {
 	r := held.Record
-	if r.State != recloser.Isolated {
-		r.State = recloser.Open
-	}
 	r.Lasts = held.rest(now)
-	if r.State == recloser.Open {
+	switch r.State {
+	case recloser.HalfOpen:
+		r.State, r.Lasts, r.Need = recloser.Open, max(trialTime, time.Second), 0
+	case recloser.Open:
 		r.Lasts = max(r.Lasts, time.Second)
+	case recloser.Closed, recloser.Isolated, recloser.HeldClosed:
 	}
 	return r
 }

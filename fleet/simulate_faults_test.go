@@ -215,3 +215,26 @@ func chaos(t testing.TB, seed uint64) {
 	})
 	t.Logf("seed %d: all well after %s", seed, took)
 }
+
+// However bad the way to the store is, no more trials run at once than may: as long as
+// nodes do not lose it for so long that each decides for itself.
+func TestTrialsWithinBound(t *testing.T) {
+	p := &partner{}
+	s := outage(t, 20, 2*time.Second, p)
+	s.mostOf["hotel"] = 0
+	p.fails, p.hangs = false, true
+	s.lossy, s.deaf, s.delay = 0.1, 0.5, 50*time.Millisecond
+	for range 20 {
+		s.run(35 * time.Second)
+		s.flush()
+		s.run(5 * time.Second)
+		s.hung = true
+		s.run(10 * time.Second)
+		s.hung = false
+	}
+	if most := s.mostOf["hotel"]; most < 1 || most > 2 {
+		t.Errorf("%d trials at once", most)
+	}
+	p.hangs = false
+	s.mustClose(20, 5*time.Minute)
+}
