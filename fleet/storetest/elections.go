@@ -52,14 +52,13 @@ func oneHolder(t *test) {
 func holderStays(t *test) {
 	const ttl = 200 * time.Millisecond
 	s, other := t.client(), t.client()
-	t.elect(s, "r", "a", ttl, "a")
 	t.elect(other, "apart", "b", time.Hour, "b")
 	var done between
 	for range 4 {
-		pass(ttl / 4)
-		t.elect(other, "r", "b", time.Hour, "a") // to no avail, and it does not make it longer or shorter
 		done = during(func() { t.elect(s, "r", "a", ttl, "a") })
+		pass(ttl / 3)
 	}
+	// Others ask to no avail, and do not make it longer.
 	t.runsOut(other, "a", "b", done, ttl)
 	t.elect(s, "r", "a", time.Hour, "b")
 	t.elect(s, "apart", "a", time.Hour, "b")

@@ -211,13 +211,18 @@ func resultsOutlive(t *test) {
 	const ttl = 100 * time.Millisecond
 	s := t.client()
 	d := t.create(s, "k", 4)
-	for i, r := range []fleet.Result{fleet.Good, fleet.Bad, fleet.Unused} {
+	for _, r := range []fleet.Result{fleet.Good, fleet.Bad, fleet.Unused} {
+		began := time.Now()
 		l, _, err := s.Acquire(t.ctx(), d.Key, d.Rev, "n", ttl)
+		if err == nil {
+			_, err = s.Finish(t.ctx(), l, r)
+		}
+		if late := time.Since(began) > ttl; errors.Is(err, fleet.ErrStale) && late {
+			resultsOutlive(&test{T: t.T, Harness: t.Harness, prefix: t.prefix + "-"}) // the machine was too busy to be in time
+			return
+		}
 		if err != nil {
 			t.Fatal(err)
-		}
-		if _, err := s.Finish(t.ctx(), l, r); err != nil {
-			t.Fatalf("Finish %d: %v", i, err)
 		}
 	}
 	pass(3 * ttl)
