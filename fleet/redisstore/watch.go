@@ -13,11 +13,6 @@ const lookEvery = 2 * time.Second
 // Watch implements [fleet.Store]. A push is a hint to look at the log; each two seconds
 // it is looked at without one.
 func (s *Store) Watch(ctx context.Context, after uint64, f func(fleet.Doc)) error {
-	done, err := s.begin()
-	if err != nil {
-		return err
-	}
-	defer done()
 	hints, stop := s.listen(ctx)
 	defer func() { stop() }()
 	look := time.NewTicker(lookEvery)
