@@ -15,7 +15,7 @@ import (
 // TestMemoryIsItsModel does anything in any order to a memory store and to its model:
 // they must say the same each time.
 func TestMemoryIsItsModel(t *testing.T) {
-	for range 150 {
+	for range 60 {
 		seed := rand.Uint64()
 		synctest.Test(t, func(t *testing.T) {
 			p := &pair{T: t, r: rand.New(rand.NewPCG(seed, 0)), store: fleet.NewMemory(), seen: map[string]fleet.Doc{}}
