@@ -32,8 +32,7 @@ func create(t *testing.T, s *Store, d fleet.Doc) fleet.Doc {
 
 // A server that hangs must not keep what waited for it: pgx gives it 15 s, for each
 // connection, in which the pool would be exhausted and Close would wait.
-func TestHungServerHoldsNothing(t *testing.T) {
-	server := pgtest.Start(t)
+func hungServerHoldsNothing(t *testing.T, server *pgtest.Server) {
 	for _, mode := range []string{"disable", "require"} {
 		t.Run("sslmode="+mode, func(t *testing.T) { hungServer(t, server, strings.Replace(server.URL(), "disable", mode, 1)) })
 	}
@@ -96,8 +95,7 @@ func ask(t *testing.T, s *Store, n int, within time.Duration) (done int) {
 }
 
 // What nobody waits for any more does not go on at the server.
-func TestAbandonedStatementsEnd(t *testing.T) {
-	server := pgtest.Start(t)
+func abandonedStatementsEnd(t *testing.T, server *pgtest.Server) {
 	s, err := Open(Options{URL: server.URL(), Schema: "x"})
 	if err != nil {
 		t.Fatal(err)
@@ -134,8 +132,7 @@ func TestAbandonedStatementsEnd(t *testing.T) {
 }
 
 // The tables are made although each caller goes away before they are.
-func TestTablesAreMadeBehindImpatientCallers(t *testing.T) {
-	server := pgtest.Start(t)
+func tablesAreMadeBehindImpatientCallers(t *testing.T, server *pgtest.Server) {
 	s := open(t, server, "x")
 	t.Cleanup(func() { _ = s.Close() })
 	conn, err := pgx.Connect(t.Context(), server.URL())
@@ -159,8 +156,7 @@ func TestTablesAreMadeBehindImpatientCallers(t *testing.T) {
 	}, "the tables to be made")
 }
 
-func TestAllNodesMakeTheTables(t *testing.T) {
-	server := pgtest.Start(t, "max_connections=200")
+func allNodesMakeTheTables(t *testing.T, server *pgtest.Server) {
 	var group sync.WaitGroup
 	for range 50 {
 		s := open(t, server, "x")
@@ -178,8 +174,7 @@ func TestAllNodesMakeTheTables(t *testing.T) {
 }
 
 // A crash loses what is said anew anyway, and nothing else.
-func TestCrash(t *testing.T) {
-	server := pgtest.Start(t)
+func crash(t *testing.T, server *pgtest.Server) {
 	s := open(t, server, "x")
 	t.Cleanup(func() { _ = s.Close() })
 	ctx := t.Context()

@@ -18,9 +18,9 @@ import (
 
 // Somebody may have set for the whole database that a transaction sees nothing of what
 // others do while it runs; who waits in one for its turn to count leases would count old ones.
-func TestIsolationOfTheDatabase(t *testing.T) {
-	server := pgtest.Start(t)
+func isolationOfTheDatabase(t *testing.T, server *pgtest.Server) {
 	server.Exec(t, `ALTER DATABASE postgres SET default_transaction_isolation = 'repeatable read'`)
+	t.Cleanup(func() { server.Exec(t, `ALTER DATABASE postgres RESET default_transaction_isolation`) })
 	s := open(t, server, "x")
 	t.Cleanup(func() { _ = s.Close() })
 	d := create(t, s, fleet.Doc{Key: "k", Slots: 1})
@@ -55,8 +55,7 @@ func TestIsolationOfTheDatabase(t *testing.T) {
 }
 
 // Most nodes ask in vain, again and again: that must not make the server write.
-func TestToAskInVainWritesNothing(t *testing.T) {
-	server := pgtest.Start(t, "autovacuum=off")
+func toAskInVainWritesNothing(t *testing.T, server *pgtest.Server) {
 	s := open(t, server, "x")
 	t.Cleanup(func() { _ = s.Close() })
 	ctx := t.Context()
@@ -99,8 +98,7 @@ func TestToAskInVainWritesNothing(t *testing.T) {
 }
 
 // Who watches a server that hangs is told, as nothing will come.
-func TestWatchOfAHungServerEnds(t *testing.T) {
-	server := pgtest.Start(t)
+func watchOfAHungServerEnds(t *testing.T, server *pgtest.Server) {
 	s, err := Open(Options{URL: server.URL(), Schema: "x", Timeout: 500 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)

@@ -30,6 +30,36 @@ func open(t testing.TB, server *pgtest.Server, schema string) *Store {
 	return s
 }
 
+// TestServer runs what needs a server, and leaves one that runs, on the same: to make one
+// takes a second.
+func TestServer(t *testing.T) {
+	server := pgtest.Start(t, "max_connections=400", "autovacuum=off")
+	for _, c := range []struct {
+		name string
+		run  func(*testing.T, *pgtest.Server)
+	}{
+		{"HungServerHoldsNothing", hungServerHoldsNothing},
+		{"AbandonedStatementsEnd", abandonedStatementsEnd},
+		{"TablesAreMadeBehindImpatientCallers", tablesAreMadeBehindImpatientCallers},
+		{"AllNodesMakeTheTables", allNodesMakeTheTables},
+		{"Crash", crash},
+		{"IsolationOfTheDatabase", isolationOfTheDatabase},
+		{"ToAskInVainWritesNothing", toAskInVainWritesNothing},
+		{"WatchOfAHungServerEnds", watchOfAHungServerEnds},
+		{"TablesBecomeNewer", tablesBecomeNewer},
+		{"OneTableIsGone", oneTableIsGone},
+		{"Trouble", trouble},
+		{"LateTransactionIsNotMissed", lateTransactionIsNotMissed},
+		{"LostPush", lostPush},
+		{"Sweep", sweep},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			server.Exec(t, dropAll)
+			c.run(t, server)
+		})
+	}
+}
+
 func TestStore(t *testing.T) {
 	server := pgtest.Start(t, "max_connections=400")
 	storetest.Run(t, func(*testing.T) storetest.Harness {

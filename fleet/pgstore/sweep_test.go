@@ -12,8 +12,7 @@ import (
 )
 
 // What has ended is removed after a while, and what has not stays.
-func TestSweep(t *testing.T) {
-	server := pgtest.Start(t)
+func sweep(t *testing.T, server *pgtest.Server) {
 	s := open(t, server, "x")
 	t.Cleanup(func() { _ = s.Close() })
 	ctx := t.Context()

@@ -46,8 +46,7 @@ func load(t *testing.T, o Options) ([]fleet.Doc, error) {
 }
 
 // What may be wrong with a database is said in words that tell what to do.
-func TestTrouble(t *testing.T) {
-	server := pgtest.Start(t, "max_connections=20", "superuser_reserved_connections=3")
+func trouble(t *testing.T, server *pgtest.Server) {
 	server.Exec(t, `
 		CREATE ROLE alice LOGIN PASSWORD 'secret';
 		CREATE ROLE bob LOGIN PASSWORD 'secret';
@@ -157,8 +156,7 @@ func freeAddr(t *testing.T) string {
 }
 
 // An old node that runs while a new one changes the tables hears of it, and stops.
-func TestTablesBecomeNewer(t *testing.T) {
-	server := pgtest.Start(t)
+func tablesBecomeNewer(t *testing.T, server *pgtest.Server) {
 	s := open(t, server, "x")
 	defer func() { _ = s.Close() }()
 	_, at, err := s.Load(t.Context())
@@ -177,8 +175,7 @@ func TestTablesBecomeNewer(t *testing.T) {
 }
 
 // One table that is gone cannot be made again, as the others may hold something.
-func TestOneTableIsGone(t *testing.T) {
-	server := pgtest.Start(t)
+func oneTableIsGone(t *testing.T, server *pgtest.Server) {
 	s := open(t, server, "x")
 	defer func() { _ = s.Close() }()
 	if _, _, err := s.Load(t.Context()); err != nil {

@@ -53,8 +53,7 @@ func listen(t *testing.T, s *Store, after uint64) *heard {
 
 // A transaction that began first and ends last is below all positions that were seen
 // meanwhile in the order of numbers, and must be shown nevertheless.
-func TestATransactionThatEndsLateIsNotMissed(t *testing.T) {
-	server := pgtest.Start(t)
+func lateTransactionIsNotMissed(t *testing.T, server *pgtest.Server) {
 	s := open(t, server, "x")
 	t.Cleanup(func() { _ = s.Close() })
 	put := func(key string, epoch uint64) {
@@ -110,8 +109,7 @@ func TestATransactionThatEndsLateIsNotMissed(t *testing.T) {
 }
 
 // A push that is lost is made up for by the same Watch.
-func TestALostPush(t *testing.T) {
-	server := pgtest.Start(t)
+func lostPush(t *testing.T, server *pgtest.Server) {
 	s, quiet := open(t, server, "x"), open(t, server, "x")
 	t.Cleanup(func() { _ = s.Close(); _ = quiet.Close() })
 	quiet.channel = "nobody listens"
