@@ -98,6 +98,25 @@ func (m *member) try(c *coordinator, by, why string) bool {
 	return true
 }
 
+// tripNow opens here, and everywhere if the fleet is closed.
+func (m *member) tripNow(c *coordinator, by, why string, now time.Time) bool {
+	tripped := m.b.TripNow(by, why)
+	if c.synced && m.act == nil && m.held.State == recloser.Closed {
+		m.write = m.open(c, recloser.ReasonProbe, why, now)
+	}
+	return tripped
+}
+
+// holdTrials has the open time end no sooner than in d, here and everywhere.
+func (m *member) holdTrials(c *coordinator, d time.Duration, now time.Time) bool {
+	open := m.b.HoldTrials(d)
+	if c.synced && m.act == nil && m.write == nil && m.held.State == recloser.Open && m.held.left(now) < d {
+		m.write = &next{Record: m.held.Record, expect: m.held.Rev}
+		m.write.Lasts = d
+	}
+	return open
+}
+
 func (m *member) share(r Record, slots int, now time.Time) {
 	m.act = &act{Record: r, at: now, slots: slots}
 	m.last.Seq = m.b.Report().Seq

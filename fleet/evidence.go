@@ -197,15 +197,22 @@ func (m *member) judge(c *coordinator, rows []Row, now time.Time) {
 
 // trip returns the record that opens the breaker of all nodes.
 func (m *member) trip(c *coordinator, v *verdict, now time.Time) *next {
-	cfg := m.b.Config()
-	n := &next{expect: m.held.Rev}
-	n.Step = nextStep(&cfg, &m.held, m.good, now)
-	n.State, n.Lasts, n.Reason, n.Trip = recloser.Open, openTime(&cfg, n.Step), recloser.ReasonFleet, recloser.ReasonFleet
+	n := m.open(c, recloser.ReasonFleet, "", now)
 	n.Seen, n.Nodes = v.seen, max(c.beat.live(), v.seen)
 	n.Note = fmt.Sprintf("%d of %d calls bad, seen by %d of %d nodes", v.bad, v.calls, v.seen, n.Nodes)
 	if v.openRule {
 		n.Note = fmt.Sprintf("%d of %d nodes have tripped by themselves", v.open, n.Nodes)
 	}
+	return n
+}
+
+// open returns a record that takes the place of one that is closed.
+func (m *member) open(c *coordinator, reason recloser.Reason, note string, now time.Time) *next {
+	cfg := m.b.Config()
+	n := &next{expect: m.held.Rev}
+	n.Step = nextStep(&cfg, &m.held, m.good, now)
+	n.State, n.Lasts, n.Reason, n.Trip, n.Note = recloser.Open, openTime(&cfg, n.Step), reason, reason, note
+	n.Nodes = c.beat.live()
 	if cause := m.b.Brief().Cause; cause != nil {
 		n.Cause = fmt.Sprint(cause)
 	}

@@ -18,6 +18,8 @@ import (
 //
 // A Node takes two goroutines and one that watches the store, from Start to Close.
 type Node struct {
+	fleet, name string
+
 	store Store
 	stop  context.CancelFunc // nil before Start
 	wake  chan struct{}      // has room for one
@@ -36,7 +38,7 @@ func New(cfg Config, store Store) (*Node, error) {
 	}
 	random := rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
 	return &Node{
-		store: store, wake: make(chan struct{}, 1), ops: make(chan *op, 1), ended: make(chan struct{}),
+		fleet: cfg.Fleet, name: cfg.Node, store: store, wake: make(chan struct{}, 1), ops: make(chan *op, 1), ended: make(chan struct{}),
 		c: newCoordinator(cfg, random, time.Now()),
 	}, nil
 }
@@ -144,7 +146,7 @@ func (n *Node) loop(ctx context.Context, all *sync.WaitGroup) {
 		now := time.Now()
 		o := n.c.next(now)
 		watch, position := n.c.watching, n.c.position
-		probes := n.c.probes
+		probes, ask := n.c.probes, n.c.cfg.Probe
 		n.c.probes = nil
 		n.mu.Unlock()
 		if o != nil {
@@ -159,7 +161,7 @@ func (n *Node) loop(ctx context.Context, all *sync.WaitGroup) {
 			}
 		}
 		for _, name := range probes {
-			all.Go(func() { n.probe(ctx, name) })
+			all.Go(func() { n.probe(ctx, name, ask) })
 		}
 		select {
 		case <-ctx.Done():
@@ -181,7 +183,7 @@ func (n *Node) work(ctx context.Context) {
 			n.quitRoles()
 			return
 		case o := <-n.ops:
-			o.run(ctx, n.store, n.c.cfg.Node)
+			o.run(ctx, n.store, n.name)
 			n.do(func(now time.Time) { n.c.done(o, now) })
 		}
 	}
@@ -195,7 +197,7 @@ func (n *Node) quitRoles() {
 	roles := n.c.held(time.Now())
 	n.mu.Unlock()
 	for _, role := range roles {
-		_, _ = n.store.Elect(ctx, role, n.c.cfg.Node, 0) // else it runs out
+		_, _ = n.store.Elect(ctx, role, n.name, 0) // else it runs out
 	}
 }
 
@@ -209,7 +211,7 @@ func (n *Node) watch(ctx context.Context, number int, position uint64) {
 }
 
 // probe offers a second opinion.
-func (n *Node) probe(ctx context.Context, name string) {
+func (n *Node) probe(ctx context.Context, name string, ask func(context.Context, string) error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	err := errors.New("the probe panicked")
@@ -217,7 +219,7 @@ func (n *Node) probe(ctx context.Context, name string) {
 		_ = recover()
 		n.do(func(now time.Time) { n.c.probed(name, err, now) })
 	}()
-	err = n.c.cfg.Probe(ctx, name)
+	err = ask(ctx, name)
 }
 
 // member calls f with a breaker that has joined.
@@ -266,6 +268,35 @@ func (n *Node) Reset(name, by, why string) error {
 func (n *Node) TryNow(name, by, why string) (tried bool, err error) {
 	err = n.member(name, func(m *member, _ time.Time) { tried = m.try(n.c, by, why) })
 	return tried, err
+}
+
+// TripNow opens the breaker of all nodes, as Breaker.TripNow does on one: for who has
+// other evidence than calls, such as probes. It reports false if this node's breaker was
+// not closed.
+func (n *Node) TripNow(name, by, why string) (tripped bool, err error) {
+	err = n.member(name, func(m *member, now time.Time) { tripped = m.tripNow(n.c, by, why, now) })
+	return tripped, err
+}
+
+// HoldTrials has the open time of all nodes end no sooner than in d, see
+// Breaker.HoldTrials. It reports false if this node's breaker is not open.
+func (n *Node) HoldTrials(name string, d time.Duration) (open bool, err error) {
+	err = n.member(name, func(m *member, now time.Time) { open = m.holdTrials(n.c, d, now) })
+	return open, err
+}
+
+// Update puts other settings in force; Fleet and Node stay as they are. What is wrong is
+// an error, and changes nothing.
+func (n *Node) Update(cfg Config) error {
+	cfg.Fleet, cfg.Node = n.fleet, n.name
+	if err := cfg.Validate(); err != nil {
+		return err
+	}
+	n.do(func(now time.Time) {
+		n.c.cfg = cfg.WithDefaults()
+		n.c.beat.soon(now)
+	})
+	return nil
 }
 
 // Seek has this node try to get a role, such as that of the sender of alerts, and keep

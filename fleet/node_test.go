@@ -177,6 +177,19 @@ func TestNodes(t *testing.T) {
 	})
 }
 
+func TestUpdate(t *testing.T) {
+	n, err := New(Config{Fleet: "town", Node: "a"}, NewMemory())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n.Update(Config{Rule: Rule{Rate: 2}}) == nil || n.c.cfg.Rule.Rate != 0.5 {
+		t.Error("wrong settings were put in force")
+	}
+	if err := n.Update(Config{Fleet: "port", Node: "b", Settings: 7}); err != nil || n.c.cfg.Settings != 7 || n.c.cfg.Fleet != "town" || n.c.cfg.Node != "a" || n.c.cfg.Rule.Failures != 5 {
+		t.Errorf("%v: %+v", err, n.c.cfg)
+	}
+}
+
 func TestJoin(t *testing.T) {
 	n, err := New(Config{Fleet: "town", Node: "a"}, NewMemory())
 	if err != nil {

@@ -260,3 +260,42 @@ func TestSkewedClocks(t *testing.T) {
 		t.Errorf("%d nodes known", n)
 	}
 }
+
+// Who probes for all trips all, holds trials back everywhere and starts them.
+func TestProber(t *testing.T) {
+	s := newSim(t, 1, 5, Config{}, []string{"hotel"}, hotel())
+	p := &partner{}
+	for _, n := range s.nodes {
+		n.callers("hotel", time.Second, p.serve, nil)
+	}
+	s.run(10 * time.Second)
+	prober := s.nodes[2]
+	m := prober.c.byName["hotel"]
+	if !m.tripNow(prober.c, "probe", "three probes failed", prober.now()) {
+		t.Fatal("not tripped")
+	}
+	s.await("all refuse", 2*time.Second, func() bool { return s.in("hotel", recloser.Open) == 5 })
+	if v := s.record("hotel"); v.Reason != recloser.ReasonProbe || v.Note != "three probes failed" {
+		t.Errorf("%+v", v.Record)
+	}
+	for range 30 {
+		s.run(2 * time.Second)
+		if !m.holdTrials(prober.c, 10*time.Second, prober.now()) {
+			t.Fatal("not open")
+		}
+	}
+	if s.mostOf["hotel"] != 0 || s.in("hotel", recloser.Open) != 5 {
+		t.Errorf("%d trials, although the probes fail", s.mostOf["hotel"])
+	}
+	s.run(time.Second)
+	before := s.record("hotel")
+	m.holdTrials(prober.c, time.Second, prober.now()) // does not shorten
+	s.run(time.Second)
+	if v := s.record("hotel"); v.Rev != before.Rev {
+		t.Errorf("%+v after %+v", v, before)
+	}
+	if !m.try(prober.c, "probe", "a probe was good") {
+		t.Fatal("not tried")
+	}
+	s.mustClose(5, 30*time.Second)
+}
