@@ -12,7 +12,8 @@ import (
 	"github.com/recloser-go/recloser/fleet/pgstore/pgtest"
 )
 
-// BenchmarkStore is one node at a server on the same machine that syncs to its disk.
+// BenchmarkStore is one node at a server on the same machine that syncs to its disk, and
+// how long the server is busy with it.
 func BenchmarkStore(b *testing.B) {
 	server := pgtest.Start(b, "fsync=on")
 	s := open(b, server, "x")
@@ -36,52 +37,42 @@ func BenchmarkStore(b *testing.B) {
 	_, _, err := s.Acquire(ctx, docs[99].Key, docs[99].Rev, "n", time.Hour)
 	fail(b, err)
 
-	b.Run("Load of 100", func(b *testing.B) {
-		for b.Loop() {
-			_, _, err := s.Load(ctx)
-			fail(b, err)
-		}
-	})
-	b.Run("Put", func(b *testing.B) {
-		d := docs[0]
-		for b.Loop() {
-			next := d
-			next.Rev = newRev(d.Rev.Epoch + 1)
-			var err error
-			d, err = s.Put(ctx, d.Rev, next)
-			fail(b, err)
-		}
-		docs[0] = d
-	})
-	for _, n := range []int{1, 100} {
-		b.Run(fmt.Sprintf("Say of %d", n), func(b *testing.B) {
+	run := func(name string, f func() error) {
+		b.Run(name, func(b *testing.B) {
+			busy := server.Busy(b)
 			for b.Loop() {
-				for i := range rows {
-					rows[i].Seq++
-				}
-				fail(b, s.Say(ctx, rows[:n], time.Minute))
+				fail(b, f())
 			}
+			b.ReportMetric(float64((server.Busy(b)-busy).Microseconds())/float64(b.N), "server-µs/op")
 		})
 	}
-	b.Run("Said", func(b *testing.B) {
-		for b.Loop() {
-			_, err := s.Said(ctx, rows[0].Key)
-			fail(b, err)
-		}
+	run("Load of 100", func() error { _, _, err := s.Load(ctx); return err })
+	run("Put", func() error {
+		next := docs[0]
+		next.Rev = newRev(docs[0].Rev.Epoch + 1)
+		docs[0], err = s.Put(ctx, docs[0].Rev, next)
+		return err
 	})
-	b.Run("Acquire in vain", func(b *testing.B) {
-		for b.Loop() {
-			if _, _, err := s.Acquire(ctx, docs[99].Key, docs[99].Rev, "n", time.Hour); !errors.Is(err, fleet.ErrNoSlot) {
-				b.Fatal(err)
+	for _, n := range []int{1, 10, 100} {
+		run(fmt.Sprintf("Say of %d", n), func() error {
+			for i := range rows {
+				rows[i].Seq++
 			}
+			return s.Say(ctx, rows[:n], time.Minute)
+		})
+	}
+	run("Said", func() error { _, err := s.Said(ctx, rows[0].Key); return err })
+	run("Acquire in vain", func() error {
+		if _, _, err := s.Acquire(ctx, docs[99].Key, docs[99].Rev, "n", time.Hour); !errors.Is(err, fleet.ErrNoSlot) {
+			return fmt.Errorf("got %w", err)
 		}
+		return nil
 	})
-	b.Run("Acquire and give back", func(b *testing.B) {
-		for b.Loop() {
-			l, _, err := s.Acquire(ctx, docs[1].Key, docs[1].Rev, "n", time.Hour)
-			fail(b, err)
+	run("Acquire and give back", func() error {
+		l, _, err := s.Acquire(ctx, docs[1].Key, docs[1].Rev, "n", time.Hour)
+		if err == nil {
 			_, err = s.Finish(ctx, l, fleet.Unused)
-			fail(b, err)
 		}
+		return err
 	})
 }

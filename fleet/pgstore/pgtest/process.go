@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/recloser-go/recloser/internal/eventually"
 )
@@ -39,7 +40,7 @@ func (s *Server) Kill(t testing.TB) {
 	s.postmaster = nil
 	eventually.True(t, within, func() bool {
 		for _, pid := range all {
-			if _, state := stat(pid); state != "" && state != "Z" {
+			if p := stat(pid); p.state != "" && p.state != "Z" {
 				return false
 			}
 		}
@@ -82,24 +83,46 @@ func children(t testing.TB, parent int) []int {
 		if err != nil {
 			continue
 		}
-		if of, _ := stat(pid); of == parent {
+		if stat(pid).parent == parent {
 			found = append(found, pid)
 		}
 	}
 	return found
 }
 
-// stat returns the parent and the state of a process, 0 and "" if it is gone.
-func stat(pid int) (parent int, state string) {
+// Busy returns how long the server has used a processor.
+func (s *Server) Busy(t testing.TB) time.Duration {
+	t.Helper()
+	var ticks int
+	postmaster := s.postmaster.Process.Pid
+	for _, pid := range append(children(t, postmaster), postmaster) {
+		ticks += stat(pid).ticks
+	}
+	return time.Duration(ticks) * (time.Second / 100) // so it is on every Linux
+}
+
+// process is what the kernel says of one; zero if it is gone.
+type process struct {
+	parent int
+	state  string
+	ticks  int // of processor time, with that of its children that ended
+}
+
+func stat(pid int) (p process) {
 	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if err != nil {
-		return 0, ""
+		return p
 	}
 	// The name in parentheses may hold anything.
 	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
-	if len(fields) < 2 {
-		return 0, ""
+	if len(fields) < 15 {
+		return p
 	}
-	parent, _ = strconv.Atoi(fields[1])
-	return parent, fields[0]
+	p.state = fields[0]
+	p.parent, _ = strconv.Atoi(fields[1])
+	for _, field := range fields[11:15] {
+		n, _ := strconv.Atoi(field)
+		p.ticks += n
+	}
+	return p
 }
