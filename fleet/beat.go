@@ -54,7 +54,7 @@ func (b *beat) wanted(c *coordinator, now time.Time) *op {
 		return &op{kind: opSaid, key: nodeKey}
 	case !now.Before(b.sayAt):
 		b.sayAt = now.Add(beatEvery)
-		return &op{kind: opSay, rows: []Row{c.row(nodeKey, c.pulse(now))}, ttl: beatTTL}
+		return &op{kind: opSay, rows: []Row{c.row(nodeKey, encode(c.pulse(now)))}, ttl: beatTTL}
 	}
 	return nil
 }

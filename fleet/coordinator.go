@@ -200,6 +200,9 @@ func (c *coordinator) loaded(o *op, now time.Time) {
 		}
 		m.receive(c, d, now)
 	}
+	for _, m := range c.members {
+		m.sayAgain(now)
+	}
 	clear(c.asks)
 	for key, d := range found {
 		if name, ok := nameOf(key, askKey); ok {

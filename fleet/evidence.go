@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -12,8 +13,10 @@ import (
 // evidenceState is what a member has to say and to ask.
 type evidenceState struct {
 	sayAt   time.Time // when to say what was seen; zero: not
-	saidAt  time.Time
-	out     bool      // what was said last has bad calls in it
+	saidAt  time.Time // when there was an occasion last
+	said    []byte    // last, and when
+	sentAt  time.Time
+	out     bool      // that has bad calls in it
 	pull    bool      // it is news: look what the others say once it is said
 	judgeAt time.Time // when to look; zero: not
 	ask     bool      // the others are to be asked
@@ -126,7 +129,10 @@ func (c *coordinator) say(now time.Time) *op {
 		e := m.evidence(c, now)
 		m.sayAt, m.saidAt = time.Time{}, now
 		m.out = e.Open || e.Spans[len(e.Spans)-1].Bad > 0
-		rows = append(rows, c.row(breakerKey+m.name, e))
+		if data := encode(e); m.pull || !bytes.Equal(data, m.said) || now.Sub(m.sentAt) > rowTTL/2 {
+			m.said, m.sentAt = data, now
+			rows = append(rows, c.row(breakerKey+m.name, data))
+		}
 	}
 	if len(rows) == 0 {
 		return nil
@@ -134,9 +140,16 @@ func (c *coordinator) say(now time.Time) *op {
 	return &op{kind: opSay, rows: rows, ttl: rowTTL}
 }
 
-func (c *coordinator) row(key string, data any) Row {
+func (c *coordinator) row(key string, data []byte) Row {
 	c.seq++
-	return Row{Key: key, Node: c.cfg.Node, Start: c.start, Seq: c.seq, Data: encode(data)}
+	return Row{Key: key, Node: c.cfg.Node, Start: c.start, Seq: c.seq, Data: data}
+}
+
+// sayAgain has all said that was, as the store may have lost it.
+func (m *member) sayAgain(now time.Time) {
+	if m.said = nil; m.out {
+		m.sayAt = now
+	}
 }
 
 // said has those look what the others say who had news.

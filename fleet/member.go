@@ -16,6 +16,7 @@ type member struct {
 
 	held    version   // what the store had last
 	changed time.Time // when held was replaced
+	known   bool      // what the store had was heard, at least once
 	pushed  Rev       // what the watch has shown last, where that is older than held
 	renewAt time.Time // when to give the breaker its order again
 	setBy   Rev       // the record whose override is in force here
@@ -90,10 +91,15 @@ func (m *member) receive(c *coordinator, d *Doc, now time.Time) {
 		}
 		m.act = nil
 	}
+	known := m.known
+	m.known = true
 	switch reconcile(&m.held, &got, now) {
 	case keep:
 	case adopt:
-		m.adopt(c, got, now)
+		reset := known && got.Reason == recloser.ReasonReset && got.Epoch > m.held.Epoch && got.Node != c.cfg.Node
+		if m.adopt(c, got, now); reset && m.act == nil {
+			m.b.Reset(got.By, got.Note)
+		}
 	case reopen:
 		m.write = &next{Record: reopened(&m.held, m.last.TrialTime, now), expect: got.Rev, above: m.held.Rev, slots: m.held.slots}
 		m.write.Note = m.held.Note
@@ -102,18 +108,11 @@ func (m *member) receive(c *coordinator, d *Doc, now time.Time) {
 
 // adopt holds a version and puts it in force.
 func (m *member) adopt(c *coordinator, v version, now time.Time) {
-	before := m.held
 	m.held, m.changed, m.write, m.trial, m.ended = v, now, nil, nil, nil
 	m.forget(c, now)
 	m.delay = time.Duration(c.random.Int64N(int64(300 * time.Millisecond)))
 	m.tryAt = now.Add(m.delay)
 	c.beat.soon(now)
-	if m.act != nil {
-		return // it will be put above this one
-	}
-	if v.Reason == recloser.ReasonReset && v.Epoch > before.Epoch && v.Node != c.cfg.Node {
-		m.b.Reset(v.By, v.Note)
-	}
 	m.obey(now, grace)
 }
 
@@ -121,7 +120,7 @@ func (m *member) adopt(c *coordinator, v version, now time.Time) {
 func (m *member) obey(now time.Time, grace time.Duration) {
 	m.renewAt = now.Add(refresh)
 	if m.act != nil {
-		return
+		return // it will be put above what is held
 	}
 	v := &m.held
 	switch v.State {

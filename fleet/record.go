@@ -111,7 +111,7 @@ func reconcile(held, got *version, now time.Time) course {
 	switch {
 	case got.Rev == held.Rev:
 		return keep
-	case got.Epoch > held.Epoch, held.severity() == 0, got.severity() >= held.severity():
+	case got.Epoch > held.Epoch, got.severity() >= held.severity(): // so, with held closed, whatever it is
 		return adopt
 	case held.Lasts > 0 && held.age(now) >= 2*held.Lasts:
 		return adopt
