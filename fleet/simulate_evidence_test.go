@@ -113,13 +113,22 @@ func TestQuietDependency(t *testing.T) {
 
 // Evidence counts once: after a recovery it takes new failures to trip.
 func TestOldEvidence(t *testing.T) {
-	p := &partner{}
-	s := outage(t, 10, 2*time.Second, p)
+	s := newSim(t, 1, 10, Config{}, []string{"hotel"}, hotel())
+	s.run(10 * time.Second)
+	p := &partner{fails: true}
+	for _, n := range s.nodes {
+		n.callers("hotel", 5*time.Second, p.serve, nil)
+	}
+	s.await("the fleet trips", time.Minute, func() bool { return s.record("hotel").State == recloser.Open })
 	p.fails = false
-	s.mustClose(10, time.Minute)
+	s.mustClose(10, 40*time.Second)
 	closed := s.record("hotel").Rev
-	for _, n := range s.nodes[:2] {
-		n.call("hotel", func(*simNode, string) (time.Duration, error) { return 0, errDown })
+	failed := 0
+	for _, n := range s.nodes {
+		if n.breakers["hotel"].Report().Bad == 0 && failed < 3 { // what the others said is still there
+			n.call("hotel", func(*simNode, string) (time.Duration, error) { return 0, errDown })
+			failed++
+		}
 	}
 	s.run(20 * time.Second)
 	if v := s.record("hotel"); v.Rev != closed {
