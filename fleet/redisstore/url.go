@@ -113,7 +113,7 @@ func (o *Options) withPort(addr string) string {
 func unmistakable(u *url.URL, raw string) bool {
 	_, rest, _ := strings.Cut(raw, "://")
 	i := strings.IndexAny(rest, "/?#")
-	return u.Hostname() != "" && u.Fragment == "" && (i < 0 || !strings.Contains(rest[i:], "@"))
+	return u.Scheme != "" && u.Hostname() != "" && u.Fragment == "" && (i < 0 || !strings.Contains(rest[i:], "@"))
 }
 
 // Mask returns a URL as it may be shown: with its host and path, and without user, password and

@@ -52,6 +52,7 @@ func TestParseURLRefuses(t *testing.T) {
 		{"", "cannot be read: write redis://host:6379/0"},
 		{"localhost:6379", "cannot be read: write redis://"},
 		{"redis:secret@h", "cannot be read: write redis://"},
+		{"//secret//secret@h", "cannot be read"},
 		{"redis://", "cannot be read: write redis://"},
 		{"redis://:secret@", "cannot be read"},
 		{"redis://u:se/cret@h", "%2F for /"},
