@@ -35,6 +35,7 @@ type sim struct {
 	ops      map[opKind]int
 	trialsAt map[string]int // running trials by dependency
 	mostOf   map[string]int // the most there ever were
+	trials   []time.Time    // when each began
 }
 
 type simNode struct {
@@ -244,6 +245,7 @@ func (n *simNode) call(name string, serve serve) bool {
 	if trial {
 		n.trialsAt[name]++
 		n.mostOf[name] = max(n.mostOf[name], n.trialsAt[name])
+		n.sim.trials = append(n.sim.trials, n.virtual.Now())
 	}
 	permit := &p
 	if trial { // past the limit it has its verdict, whenever it ends

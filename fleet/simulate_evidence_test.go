@@ -174,3 +174,38 @@ func TestQuietDependencyCloses(t *testing.T) {
 	took := s.await("all close", 2*time.Hour, func() bool { return s.in("hotel", recloser.Closed) == 5 })
 	t.Logf("after %s; %v", took, s.ops)
 }
+
+// What a node says that doubts its own network counts for nothing.
+func TestDoubtfulNodesDoNotCount(t *testing.T) {
+	s := newSim(t, 1, 5, Config{}, []string{"a", "b", "c"}, hotel())
+	s.run(10 * time.Second)
+	p, well := &partner{fails: true}, &partner{}
+	for _, n := range s.nodes[:2] { // a rack
+		n.call("a", well.serve)
+		for range 2 {
+			n.call("b", p.serve)
+			n.call("c", p.serve)
+		}
+	}
+	s.run(2 * time.Second)
+	for _, n := range s.nodes[:2] {
+		if !n.c.doubtful {
+			t.Fatal("it does not doubt its network")
+		}
+		for range 4 {
+			n.call("a", p.serve)
+		}
+	}
+	s.run(time.Second)
+	s.nodes[3].call("a", p.serve)
+	s.run(10 * time.Second)
+	if all := s.tripped([]string{"a", "b", "c"}); len(all) > 0 {
+		t.Errorf("%v tripped: %+v", all, s.record(all[0]).Record)
+	}
+	s.nodes[2].call("a", p.serve)
+	for range 2 {
+		s.nodes[3].call("a", p.serve)
+		s.nodes[4].call("a", p.serve)
+	}
+	s.await("others count", 2*time.Second, func() bool { return s.record("a").State == recloser.Open })
+}

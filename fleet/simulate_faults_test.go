@@ -33,65 +33,84 @@ func TestFlush(t *testing.T) {
 	s.mustClose(10, 3*time.Minute)
 }
 
-// A failover that loses the last write, which was that of the reclosing or the trip.
+// A failover that loses the last write, which was the trip: be it that the nodes are told
+// to load again, or that they just see an older version.
 func TestStoreGoesBack(t *testing.T) {
-	p := &partner{}
-	s := outage(t, 10, 5*time.Second, p)
-	tripped := s.record("hotel")
-	// The store went back to before the trip: there is no record.
-	s.store.shared.mu.Lock()
-	delete(s.store.shared.docs, breakerKey+"hotel")
-	s.store.shared.changes += 1000 // positions of the other life
-	s.store.shared.floor = s.store.shared.changes
-	s.store.shared.mu.Unlock()
-	for _, n := range s.nodes {
-		n.catchUp(n.watch, n.c.position)
+	for name, back := range map[string]func(s *sim, lost *shared){
+		"and says so": func(s *sim, lost *shared) {
+			delete(lost.docs, breakerKey+"hotel")
+			lost.changes += 1000 // positions of the other life
+			lost.floor = lost.changes
+		},
+		"and nobody says so": func(_ *sim, lost *shared) {
+			lost.changes++
+			old := Doc{Key: breakerKey + "hotel", Rev: Rev{0, 77}, Data: encode(Record{State: recloser.Closed})}
+			lost.docs[old.Key] = &doc{Doc: old, put: lost.now(), change: lost.changes, leases: map[uint64]time.Time{}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &partner{}
+			s := outage(t, 10, 5*time.Second, p)
+			tripped := s.record("hotel")
+			back(s, s.store.shared)
+			for _, n := range s.nodes {
+				n.catchUp(n.watch, n.c.position)
+			}
+			s.await("it is open again", 5*time.Second, func() bool { return s.record("hotel").Epoch > tripped.Epoch })
+			if n := s.in("hotel", recloser.Closed); n != 0 {
+				t.Errorf("%d closed", n)
+			}
+			p.fails = false
+			s.mustClose(10, 3*time.Minute)
+		})
 	}
-	s.await("it is open again", 5*time.Second, func() bool { return s.record("hotel").Epoch > tripped.Epoch })
-	if n := s.in("hotel", recloser.Closed); n != 0 {
-		t.Errorf("%d closed", n)
+}
+
+// A bad trial opens all again, for longer; as many good ones close as are needed.
+func TestTrials(t *testing.T) {
+	p := &partner{}
+	s := outage(t, 5, 2*time.Second, p)
+	s.await("a trial is bad", 30*time.Second, func() bool { return s.record("hotel").Reason == recloser.ReasonTrialFailed })
+	s.await("all know", time.Second/2, func() bool { return s.in("hotel", recloser.Open) == 5 })
+	if v := s.record("hotel"); v.Step != 1 || v.Lasts != 10*time.Second || v.Cause != "down" || len(s.trials) != 1 {
+		t.Errorf("%+v after %d trials", v.Record, len(s.trials))
 	}
 	p.fails = false
-	s.mustClose(10, 3*time.Minute)
+	s.mustClose(5, 2*time.Minute)
+	if n := len(s.trials) - 1; n != 2 {
+		t.Errorf("closed after %d good trials", n)
+	}
 }
 
 // With the store away nodes keep to what they heard, then decide alone, not all at
 // once; when it is back they agree again.
 func TestStoreAway(t *testing.T) {
+	const nodes = 60
 	p := &partner{}
-	s := outage(t, 20, 5*time.Second, p)
+	s := outage(t, nodes, 5*time.Second, p)
 	open := s.record("hotel")
-	s.hung = true
+	s.hung, s.trials = true, nil
 	away := s.now()
-	var trials []time.Duration
-	taken := func() (n uint64) {
-		for _, node := range s.nodes {
-			st := node.breakers["hotel"].Stats()
-			n += st.Failed
+	s.run(160 * time.Second)
+	if first := s.trials[0].Sub(away); first < open.Lasts || first < grace-refresh {
+		t.Errorf("the first trial of its own after %s, the fleet had said %s", first, open.Lasts)
+	}
+	most, from := 0, 0
+	for i, at := range s.trials {
+		for at.Sub(s.trials[from]) > 10*time.Second {
+			from++
 		}
-		return n
+		most = max(most, i-from+1)
 	}
-	before := taken()
-	for s.virtual.Since(away) < 2*time.Minute {
-		s.run(100 * time.Millisecond)
-		if n := taken(); n > before {
-			before = n
-			trials = append(trials, s.virtual.Since(away))
-		}
+	t.Logf("%d trials of their own, up to %d in 10 s", len(s.trials), most)
+	if len(s.trials) < nodes || len(s.trials) > 160 || most > 25 {
+		t.Errorf("%d trials in 160 s, %d in 10 s", len(s.trials), most)
 	}
-	if len(trials) == 0 || trials[0] < open.Lasts || trials[0] < grace-refresh {
-		t.Errorf("trials of their own after %v, the fleet had said %s", trials, open.Lasts)
-	}
-	if len(trials) > 120 {
-		t.Errorf("%d trials in two minutes", len(trials))
-	}
-	t.Logf("%d trials of their own in two minutes, the first after %s", len(trials), trials[0])
 	for _, n := range s.nodes {
 		if st := n.c.status(s.now()); st.Mode == Shared || st.Err == nil {
 			t.Fatalf("%+v", st)
 		}
 	}
-	s.run(time.Minute)
 	s.hung = false
 	s.await("all share again", 30*time.Second, func() bool {
 		for _, n := range s.nodes {
@@ -106,7 +125,7 @@ func TestStoreAway(t *testing.T) {
 		t.Errorf("%d closed while it is down", n)
 	}
 	p.fails = false
-	s.mustClose(20, 3*time.Minute)
+	s.mustClose(nodes, 3*time.Minute)
 }
 
 // All close by themselves if the dependency is well again while the store is away.
