@@ -56,7 +56,8 @@ func (n *Node) do(f func(now time.Time)) {
 }
 
 // Join has breakers follow the fleet, by their names. A name that is there already, or
-// that cannot be a key, is an error, and nothing joins.
+// that cannot be a key, is an error, and nothing joins. What a recloser.Set may drop does
+// not belong here.
 func (n *Node) Join(breakers ...*recloser.Breaker) (err error) {
 	n.do(func(time.Time) {
 		for i, b := range breakers {

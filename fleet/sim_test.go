@@ -245,7 +245,7 @@ func (n *simNode) call(name string, serve serve) bool {
 	if trial {
 		n.trialsAt[name]++
 		n.mostOf[name] = max(n.mostOf[name], n.trialsAt[name])
-		n.sim.trials = append(n.sim.trials, n.virtual.Now())
+		n.trials = append(n.trials, n.virtual.Now())
 	}
 	permit := &p
 	if trial { // past the limit it has its verdict, whenever it ends
