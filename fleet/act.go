@@ -24,12 +24,13 @@ func (a *act) next(m *member, now time.Time) *next {
 	if a.Lasts > 0 {
 		n.Lasts = max(a.Lasts-now.Sub(a.at), time.Millisecond)
 	}
+	n.Acted = now.Sub(a.at)
 	return n
 }
 
 // settled reports whether the store has the act, or a later one of an operator.
 func (a *act) settled(got *version) bool {
-	return got.ID != 0 && got.ID == a.id || got.By != "" && !got.made.Before(a.at)
+	return got.ID != 0 && got.ID == a.id || got.By != "" && !got.made.Add(-got.Acted).Before(a.at)
 }
 
 // set applies an override here, and has it shared.

@@ -12,9 +12,9 @@ const (
 	nodeKey   = "node"
 	beatEvery = 5 * time.Second
 	beatTTL   = 3 * beatEvery
-	// mostHolds is how many records a node names that it holds: those that are not
-	// closed, or not for long.
-	mostHolds = 500
+	// mostHolds is how many bytes of names a node says of records that it holds: those that
+	// are not closed, or not for long.
+	mostHolds = MaxData / 4
 )
 
 // pulse is what a node says of itself: its row under nodeKey.
@@ -60,9 +60,13 @@ func (b *beat) wanted(c *coordinator, now time.Time) *op {
 }
 
 func (c *coordinator) pulse(now time.Time) pulse {
-	p := pulse{Version: c.cfg.Version, Settings: c.cfg.Settings, Doubtful: c.doubtful, Holds: map[string]uint64{}}
+	p := pulse{Version: clip(c.cfg.Version), Settings: c.cfg.Settings, Doubtful: c.doubtful, Holds: map[string]uint64{}}
+	size := 0
 	for _, m := range c.members {
-		if (m.held.State != recloser.Closed || m.held.age(now) < time.Minute) && m.held.ID != 0 && len(p.Holds) < mostHolds {
+		if m.held.ID == 0 || m.held.State == recloser.Closed && m.held.age(now) >= time.Minute {
+			continue
+		}
+		if size += len(m.name) + 30; size <= mostHolds {
 			p.Holds[m.name] = m.held.ID
 		}
 	}

@@ -17,6 +17,7 @@ type member struct {
 	held    version   // what the store had last
 	changed time.Time // when held was replaced
 	known   bool      // what the store had was heard, at least once
+	mendAt  time.Time // nothing is written before: the document cannot be read
 	pushed  Rev       // what the watch has shown last, where that is older than held
 	renewAt time.Time // when to give the breaker its order again
 	setBy   Rev       // the record whose override is in force here
@@ -81,7 +82,7 @@ func (m *member) hear(c *coordinator, d *Doc, now time.Time) {
 func (m *member) receive(c *coordinator, d *Doc, now time.Time) {
 	got, err := versionOf(d, now)
 	if err != nil {
-		c.err = err // and what is held stays
+		c.err, m.write, m.mendAt = err, nil, now.Add(refresh) // and what is held stays
 		return
 	}
 	m.pushed = Rev{}
@@ -195,6 +196,8 @@ func (m *member) returned(c *coordinator, now time.Time) {
 // wanted returns the operation that the member needs most.
 func (m *member) wanted(c *coordinator, now time.Time) *op {
 	switch {
+	case now.Before(m.mendAt):
+		return nil
 	case len(m.ended) > 0:
 		e := m.ended[0]
 		return &op{kind: opFinish, lease: e.lease, result: e.result}
@@ -219,6 +222,7 @@ func (m *member) put(c *coordinator, n *next) *op {
 		return nil
 	}
 	n.Node, n.Settings = c.cfg.Node, c.cfg.Settings
+	n.Cause, n.Note, n.By = clip(n.Cause), clip(n.Note), clip(n.By)
 	return &op{kind: opPut, expect: n.expect, doc: Doc{
 		Key: breakerKey + m.name, Rev: above(n.expect, n.above, c.random), Slots: n.slots, Data: encode(n.Record),
 	}}

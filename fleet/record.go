@@ -20,6 +20,7 @@ type Record struct {
 	Trip     recloser.Reason `json:"trip,omitempty"`     // what opened it last; "": nothing did
 	Cause    string          `json:"cause,omitempty"`    // the last failure seen then
 	By       string          `json:"by,omitempty"`       // the operator, if it was one
+	Acted    time.Duration   `json:"acted,omitempty"`    // By: how long before this was written he did it
 	Note     string          `json:"note,omitempty"`     // for people
 	Need     int             `json:"need,omitempty"`     // half-open: good trials that close it
 	Settings uint64          `json:"settings,omitempty"` // revision of the settings by which it was decided
@@ -40,6 +41,18 @@ func encode(v any) []byte {
 		panic(err)
 	}
 	return data
+}
+
+// mostText is how many bytes of a text go into a record: causes are errors of others,
+// and may be long.
+const mostText = 1000
+
+// clip returns s, or its beginning.
+func clip(s string) string {
+	if len(s) <= mostText {
+		return s
+	}
+	return strings.ToValidUTF8(s[:mostText], "") + "..."
 }
 
 // version is a record as a node holds it. The zero version is that of a breaker of
@@ -124,6 +137,9 @@ func reconcile(held, got *version, now time.Time) course {
 func reopened(held *version, trialTime time.Duration, now time.Time) Record {
 	r := held.Record
 	r.Lasts = held.rest(now)
+	if r.By != "" {
+		r.Acted += held.age(now) // it is no later act than it was
+	}
 	switch r.State {
 	case recloser.HalfOpen:
 		r.State, r.Lasts, r.Need = recloser.Open, max(trialTime, time.Second), 0
