@@ -222,6 +222,9 @@ func (m *member) put(c *coordinator, n *next) *op {
 		return nil
 	}
 	n.Node, n.Settings = c.cfg.Node, c.cfg.Settings
+	if n.By == "" {
+		n.Acted = 0
+	}
 	n.Cause, n.Note, n.By = clip(n.Cause), clip(n.Note), clip(n.By)
 	return &op{kind: opPut, expect: n.expect, doc: Doc{
 		Key: breakerKey + m.name, Rev: above(n.expect, n.above, c.random), Slots: n.slots, Data: encode(n.Record),

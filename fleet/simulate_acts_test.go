@@ -361,3 +361,26 @@ func TestLongTexts(t *testing.T) {
 		}
 	}
 }
+
+// A store that was emptied gets an override again. That is no later act than a release
+// which came in between.
+func TestReleaseWhileAnOverrideIsPutBack(t *testing.T) {
+	for after := time.Duration(0); after < 60*time.Millisecond; after += time.Millisecond {
+		s := newSim(t, uint64(after), 3, Config{}, []string{"hotel"}, hotel())
+		s.run(10 * time.Second)
+		if err := s.nodes[0].c.byName["hotel"].set(Record{State: recloser.Isolated, By: "ann", Note: "fire"}, time.Time{}, s.now()); err != nil {
+			t.Fatal(err)
+		}
+		s.await("all are isolated", 10*time.Second, func() bool { return s.in("hotel", recloser.Isolated) == 3 })
+		s.run(time.Minute)
+		s.flush()
+		s.run(after)
+		if !s.nodes[1].c.byName["hotel"].release("bob", "out", s.now()) {
+			t.Fatalf("after %s there is nothing to release", after)
+		}
+		s.run(20 * time.Second)
+		if n := s.in("hotel", recloser.Isolated); n != 0 {
+			t.Errorf("released %s after the flush: %d are isolated still", after, n)
+		}
+	}
+}
