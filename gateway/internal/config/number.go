@@ -116,7 +116,10 @@ func whole(to *int, low, high int, words ...word[int]) value {
 	}, to, low, high, words...)
 }
 
-func share(to *float64, words ...word[float64]) value {
+func share(to *float64, words ...word[float64]) value { return shareUpTo(to, 0, words...) }
+
+// shareUpTo is share with a bound of its own, see number.
+func shareUpTo(to *float64, high float64, words ...word[float64]) value {
 	return number(unit[float64]{
 		kind: "share",
 		schema: object{"anyOf": []any{
@@ -127,7 +130,7 @@ func share(to *float64, words ...word[float64]) value {
 		print: func(v float64) string { return strconv.FormatFloat(math.Round(v*1e8)/1e6, 'f', -1, 64) + "%" },
 		is:    "a share",
 		hint:  func(string) string { return "write it like 50% or 0.5" },
-	}, to, 0, 0, words...)
+	}, to, min(high, 0.01), high, words...)
 }
 
 // parseShare reads "50%" and "0.5".

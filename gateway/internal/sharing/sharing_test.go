@@ -141,11 +141,11 @@ func TestShares(t *testing.T) {
 		alike(t, "x=2", a, b)
 		c := start(t, store)
 		alike(t, "x=2", c)
-		if want := []string{"dependency x", "dependency y"}; !slices.Equal(b.told, want) {
-			t.Errorf("b was told of %q, want %q", b.told, want)
-		}
 		for _, n := range []*node{a, b, c} {
 			n.end(t)
+		}
+		if want := []string{"dependency x", "dependency y"}; !slices.Equal(b.told, want) {
+			t.Errorf("b was told of %q, want %q", b.told, want)
 		}
 	})
 }
