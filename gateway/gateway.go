@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/recloser-go/recloser"
-	"github.com/recloser-go/recloser/gateway/internal/alert"
 	"github.com/recloser-go/recloser/gateway/internal/bulkhead"
 	"github.com/recloser-go/recloser/gateway/internal/certs"
 	"github.com/recloser-go/recloser/gateway/internal/config"
@@ -24,6 +23,7 @@ import (
 	"github.com/recloser-go/recloser/gateway/internal/message"
 	"github.com/recloser-go/recloser/gateway/internal/probe"
 	"github.com/recloser-go/recloser/gateway/internal/series"
+	"github.com/recloser-go/recloser/gateway/internal/sharing"
 	"github.com/recloser-go/recloser/gateway/internal/suspect"
 )
 
@@ -58,7 +58,9 @@ type Gateway struct {
 	keeper       *keeper
 	maintenance  *maintenance.Runner
 	series       *series.Series
-	alerts       *alert.Alerts
+	sender       *sender
+	member       *member                 // nil: this gateway is alone
+	sharing      *sharing.Sharing        // nil likewise
 	certificates map[string]*certs.Files // of listeners that have one
 	calls        *listener
 	admin        *listener
@@ -112,7 +114,13 @@ func (g *Gateway) Start(ctx context.Context) error {
 		g.close()
 		return err
 	}
-	g.alerts.Start()
+	g.member.match(g.deps.All())
+	if err := g.member.start(); err != nil {
+		return err
+	}
+	g.startSharing()
+	g.sender.look()
+	g.running.Go(func() { g.sender.run(g.life) })
 	g.maintenance.Start()
 	g.running.Go(g.tend)
 	g.running.Go(func() { g.keeper.run(g.life) })
@@ -150,7 +158,8 @@ func (g *Gateway) Stop(ctx context.Context) error {
 	g.running.Wait()
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), alertsGrace)
 	defer cancel()
-	g.alerts.Stop(late)
+	g.sender.stop(late)
+	g.stopSharing(late)
 	g.history.Record(history.Event{Kind: history.KindGateway, Text: "stopped"})
 	g.deps.CloseIdle()
 	g.close()
@@ -169,6 +178,7 @@ func (g *Gateway) close() {
 	if err := g.history.Close(ctx); err != nil {
 		g.log.Error("not everything is on disk", "error", err)
 	}
+	g.member.close()
 	g.clock.Stop()
 }
 
@@ -187,4 +197,4 @@ func (g *Gateway) AdminAddr() string { return g.admin.addr() }
 func (g *Gateway) Dependencies() *dependency.List { return g.deps }
 
 // Messages returns the latest messages about dependencies, oldest first.
-func (g *Gateway) Messages() []message.Message { return g.alerts.Messages() }
+func (g *Gateway) Messages() []message.Message { return g.sender.now().Messages() }

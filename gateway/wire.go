@@ -26,6 +26,7 @@ import (
 	"github.com/recloser-go/recloser/gateway/internal/panel"
 	"github.com/recloser-go/recloser/gateway/internal/probe"
 	"github.com/recloser-go/recloser/gateway/internal/series"
+	"github.com/recloser-go/recloser/gateway/internal/sharing"
 	"github.com/recloser-go/recloser/gateway/internal/suspect"
 	"github.com/recloser-go/recloser/internal/vtime"
 )
@@ -58,23 +59,26 @@ func New(o Options) (*Gateway, error) {
 	if err != nil {
 		return nil, stopped(clock, err)
 	}
-	g.history = history.Open(history.Options{Path: c.Storage.Path, Log: o.Log})
+	g.history = history.Open(g.stored(c))
+	if g.member, err = newMember(c, o.Version, g.opinion, o.Log); err != nil {
+		g.close()
+		return nil, err
+	}
 	g.deps = dependency.Maker{
 		Clock:     clock,
+		Operator:  g.member.operator,
 		Hold:      g.uplink.Us,
 		MayTarget: func(a netip.Addr) bool { return g.config.Load().Admin.MayTarget(a) },
 		Listeners: []func(id, key string, t recloser.Transition){g.logTransition, g.recordTransition, g.saveTransition, g.tellPeople, g.liftLimit},
 	}.Empty()
 	g.keeper = newKeeper(g.deps, g.history, o.Log)
-	g.alerts = alert.New(alert.Options{
-		Config:       c.Alerts,
-		PanelURL:     c.Admin.URL,
-		Dependencies: g.watched,
-		Stats:        g.stats,
-		Covers:       func(id string) bool { return g.maintenance.Covers(id) },
-		Us:           g.uplink.Us,
-		History:      g.history,
-		Log:          o.Log,
+	if g.member != nil {
+		g.keeper.fleet = true
+		g.sharing = sharing.New(sharing.Options{Store: g.member.store, History: g.history, Changed: g.adopted, Log: o.Log})
+	}
+	g.sender = newSender(sender{
+		alone: g.member == nil, leads: func() bool { return g.member.leads(roleSender) },
+		make: g.newAlerts, all: g.deps.All, history: g.history, log: o.Log,
 	})
 	g.maintenance = maintenance.New(maintenance.Options{
 		Breakers: g.deps,
@@ -103,6 +107,21 @@ func New(o Options) (*Gateway, error) {
 	}
 	g.admin = newListener("admin.listen", c.Admin.Listen, adminTLS, c.Limits, people, o.Log)
 	return g, nil
+}
+
+// newAlerts makes what tells people, with what the history knows now.
+func (g *Gateway) newAlerts() *alert.Alerts {
+	c := g.config.Load()
+	return alert.New(alert.Options{
+		Config:       c.Alerts,
+		PanelURL:     c.Admin.URL,
+		Dependencies: g.watched,
+		Stats:        g.stats,
+		Covers:       func(id string) bool { return g.maintenance.Covers(id) },
+		Us:           g.uplink.Us,
+		History:      g.history,
+		Log:          g.log,
+	})
 }
 
 // secure returns what the listener of that name needs; nil without files.
@@ -149,7 +168,7 @@ func (g *Gateway) newAdmin() (http.Handler, error) {
 		Pages:        pages.Register,
 		Tokens:       tokens,
 		Certificates: g.certificates,
-		Alerts:       g.alerts,
+		Alerts:       g.sender.now,
 		Config:       g.config.Load,
 		Turn:         g.turn,
 		Reload:       g.reload,
@@ -165,7 +184,7 @@ func (g *Gateway) newAdmin() (http.Handler, error) {
 // tellPeople has messages sent. Those about a key of many would be too many.
 func (g *Gateway) tellPeople(_, key string, t recloser.Transition) {
 	if key == "" {
-		g.alerts.Listen(t)
+		g.sender.listen(t)
 	}
 }
 

@@ -38,7 +38,7 @@ type Options struct {
 	Uplink       *suspect.Uplink       // whether it is us
 	Series       *series.Series        // numbers over time
 	Limit        *bulkhead.Bulkhead    // of all calls of this process
-	Alerts       *alert.Alerts         // messages and where they go
+	Alerts       func() *alert.Alerts  // messages and where they go
 	Auth         *auth.Auth            // who is who; nil: whoever is on this machine may do everything
 	Tokens       *auth.Tokens          // needs History
 	Config       func() *config.Config // the one in force

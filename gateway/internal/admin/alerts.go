@@ -123,14 +123,14 @@ func (a *api) channels(context.Context, *struct{}) (*channelsOutput, error) {
 		return nil, absent("alerts")
 	}
 	out := &channelsOutput{ChannelList{Channels: []Channel{}}}
-	all := config.Alerts{Channels: a.Alerts.Channels()}
+	all := config.Alerts{Channels: a.Alerts().Channels()}
 	for _, c := range all.Channels {
 		v := Channel{
 			Name: c.Name, Kind: string(c.Kind), URL: c.URL.String(), Groups: []string{}, All: len(c.Groups) == 0 && !all.IsFallback(c.Name),
-			Fallback: c.Fallback, Waiting: a.Alerts.Waits(c.Name),
+			Fallback: c.Fallback, Waiting: a.Alerts().Waits(c.Name),
 		}
 		v.Groups = append(v.Groups, c.Groups...)
-		for _, d := range a.Alerts.Deliveries(c.Name, "", 1) {
+		for _, d := range a.Alerts().Deliveries(c.Name, "", 1) {
 			v.Last = new(newDelivery(d))
 		}
 		out.Body.Channels = append(out.Body.Channels, v)
@@ -143,7 +143,7 @@ func (a *api) deliveries(_ context.Context, in *deliveriesInput) (*deliveriesOut
 		return nil, absent("alerts")
 	}
 	out := &deliveriesOutput{DeliveryList{Deliveries: []Delivery{}}}
-	all := a.Alerts.Deliveries(in.Channel, in.Before, in.Limit+1)
+	all := a.Alerts().Deliveries(in.Channel, in.Before, in.Limit+1)
 	for i, d := range all {
 		if i == in.Limit {
 			out.Body.Next = all[i-1].ID
@@ -167,7 +167,7 @@ func (a *api) testAlerts(ctx context.Context, in *testInput) (*deliveriesOutput,
 		return nil, err
 	}
 	var names []string
-	for _, c := range a.Alerts.Channels() {
+	for _, c := range a.Alerts().Channels() {
 		if req.Channel == "" || c.Name == req.Channel {
 			names = append(names, c.Name)
 		}
@@ -187,7 +187,7 @@ func (a *api) testAlerts(ctx context.Context, in *testInput) (*deliveriesOutput,
 	results := make([]Delivery, len(names))
 	var running sync.WaitGroup
 	for i, name := range names {
-		running.Go(func() { results[i] = newDelivery(a.Alerts.Test(ctx, name, w.by)) })
+		running.Go(func() { results[i] = newDelivery(a.Alerts().Test(ctx, name, w.by)) })
 	}
 	running.Wait()
 	a.logAct(ctx, "target", entry)

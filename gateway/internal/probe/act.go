@@ -22,7 +22,7 @@ const (
 func (p *Prober) do(now time.Time, w *watch, a act) {
 	b := w.dep.Breaker
 	switch {
-	case a.do == try && b.TryNow(Who, a.why):
+	case a.do == try && w.dep.Operator().TryNow(Who, a.why):
 		w.say(now, ReasonEarly, a.why)
 	case a.do == trip && b.TripNow(Who, a.why):
 		w.say(now, ReasonTrip, a.why)
