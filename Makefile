@@ -35,10 +35,11 @@ test: ## all tests of all modules
 	$(call each,go test ./...)
 
 .PHONY: shots
-shots: ## shots/: pictures of every page of the panel, both themes and a phone
+shots: ## shots/: pictures of every page of the panel and every card, both themes and a phone
 	@scripts/need $(TEST_NEEDS)
 	@mkdir -p shots
 	SHOTS=$(abspath shots) go -C gateway test ./internal/panel -count 1 -run 'TestShots|TestDialogByKeyboard|TestSignIn|TestNotLive'
+	SHOTS=$(abspath shots) go -C gateway test ./internal/channel -count 1 -run TestCardsAreDrawn
 
 .PHONY: race
 race: ## the same under the race detector

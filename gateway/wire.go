@@ -23,6 +23,7 @@ import (
 	"github.com/recloser-go/recloser/gateway/internal/history"
 	"github.com/recloser-go/recloser/gateway/internal/incident"
 	"github.com/recloser-go/recloser/gateway/internal/maintenance"
+	"github.com/recloser-go/recloser/gateway/internal/message"
 	"github.com/recloser-go/recloser/gateway/internal/panel"
 	"github.com/recloser-go/recloser/gateway/internal/probe"
 	"github.com/recloser-go/recloser/gateway/internal/series"
@@ -117,6 +118,7 @@ func (g *Gateway) newAlerts() *alert.Alerts {
 		PanelURL:     c.Admin.URL,
 		Dependencies: g.watched,
 		Stats:        g.stats,
+		Limits:       g.limits,
 		Covers:       func(id string) bool { return g.maintenance.Covers(id) },
 		Us:           g.uplink.Us,
 		History:      g.history,
@@ -190,11 +192,19 @@ func (g *Gateway) tellPeople(_, key string, t recloser.Transition) {
 
 // watched returns what people are told about.
 func (g *Gateway) watched() []incident.Dependency {
+	routes := g.config.Load().Routes
 	var all []incident.Dependency
 	for _, d := range g.deps.All() {
-		all = append(all, incident.Dependency{ID: d.ID, Name: d.Name, Group: d.Group})
+		all = append(all, incident.Dependency{ID: d.ID, Name: d.Name, Group: d.Group, LastKnown: config.LastKnownOf(routes, d.ID, d.Group)})
 	}
 	return all
+}
+
+func (g *Gateway) limits(id string) message.Limits {
+	if d, ok := g.deps.Get(id); ok {
+		return message.LimitsOf(d.Breaker.Config())
+	}
+	return message.Limits{}
 }
 
 func (g *Gateway) stats(id string) recloser.Stats {

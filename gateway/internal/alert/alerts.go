@@ -32,8 +32,9 @@ type Options struct {
 
 	Dependencies func() []incident.Dependency // those that are watched now
 	Stats        func(id string) recloser.Stats
-	Covers       func(id string) bool // a maintenance is in force; nil: never
-	Us           func() bool          // it is rather our own network; nil: never
+	Limits       func(id string) message.Limits // nil: messages do not tell them
+	Covers       func(id string) bool           // a maintenance is in force; nil: never
+	Us           func() bool                    // it is rather our own network; nil: never
 
 	History *history.History // required: where incidents and messages are kept
 	Log     *slog.Logger     // nil: nothing is logged
@@ -72,6 +73,9 @@ func New(o Options) *Alerts {
 	if o.Covers == nil {
 		o.Covers = func(string) bool { return false }
 	}
+	if o.Limits == nil {
+		o.Limits = func(string) message.Limits { return message.Limits{} }
+	}
 	if o.Us == nil {
 		o.Us = func() bool { return false }
 	}
@@ -87,7 +91,7 @@ func New(o Options) *Alerts {
 	}
 	a.box = outbox.New(outbox.Options{Channels: all, History: o.History, Log: o.Log})
 	a.incidents = incident.New(incident.Rules{Calm: o.Config.Calm, Reminder: o.Config.Reminder}, incident.World{
-		Dependencies: o.Dependencies, Stats: o.Stats, Covers: o.Covers, Us: o.Us,
+		Dependencies: o.Dependencies, Stats: o.Stats, Limits: o.Limits, Covers: o.Covers, Us: o.Us,
 	})
 	kept, err := o.History.Incidents(context.Background())
 	for _, r := range kept {

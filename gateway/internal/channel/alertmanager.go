@@ -44,7 +44,11 @@ func (c alertmanager) Refresh(ctx context.Context, m message.Message) error { re
 
 // Send posts an alert for each of m's items.
 func (c alertmanager) Send(ctx context.Context, m message.Message) error {
-	body, err := json.Marshal(alertsOf(m, time.Now()))
+	alerts := alertsOf(m, time.Now())
+	if len(alerts) == 0 {
+		return nil // nothing of it is news there
+	}
+	body, err := json.Marshal(alerts)
 	if err != nil {
 		return &SendError{Permanent: true, Text: err.Error()}
 	}

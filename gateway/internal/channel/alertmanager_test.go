@@ -147,3 +147,15 @@ func TestAlertsEndAfterTheyBegin(t *testing.T) {
 		t.Error(fmt.Sprint(a.StartsAt, a.EndsAt))
 	}
 }
+
+// What is no news to it is not posted: an empty list would be refused.
+func TestAlertmanagerIsNotToldNothing(t *testing.T) {
+	client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		t.Errorf("posted to %s", r.URL)
+		return &http.Response{StatusCode: http.StatusBadRequest, Body: http.NoBody}, nil
+	})}
+	c := New(config.Channel{Kind: config.Alertmanager, Name: "ops", URL: "http://127.0.0.1"}, client)
+	if err := c.Send(t.Context(), goldenMessages()["calm"]); err != nil {
+		t.Error(err)
+	}
+}

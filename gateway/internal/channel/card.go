@@ -61,23 +61,30 @@ type action struct {
 // looks gives each kind of news a colour, by the name of both a style and a text's
 // colour, and a mark, so that colour alone says nothing.
 func looks(m message.Message) (color, mark string) {
+	const cutOff, isolated, held, passing, onTrial, nothing = "■ ✕", "◆ ✕", "◇ ✓", "● ✓", "◐", "○"
 	switch m.Kind {
 	case message.Started, message.Reminder, message.Flapping:
-		return "attention", "■ ✕"
+		if m.Kind != message.Started || !m.Passes() {
+			return "attention", cutOff
+		}
 	case message.Isolated:
-		return "warning", "◆ ✕"
+		return "warning", isolated
 	case message.Held:
-		return "accent", "◇ ✓"
+		return "accent", held
 	case message.Ending, message.Endless:
 		if len(m.Items) > 0 && m.Items[0].State == recloser.HeldClosed {
-			return "accent", "◇ ✓"
+			return "accent", held
 		}
-		return "warning", "◆ ✕"
-	case message.Test:
-		return "accent", "○"
-	case message.Ended, message.Calm, message.Released, message.Removed:
+		return "warning", isolated
+	case message.Released:
+		if !m.Passes() {
+			return "accent", onTrial
+		}
+	case message.Test, message.Removed:
+		return "accent", nothing
+	case message.Ended, message.Calm:
 	}
-	return "good", "● ✓"
+	return "good", passing
 }
 
 // budget is how many bytes a card may have. Teams takes 28 kB, counted after it has
@@ -96,17 +103,17 @@ func Card(m message.Message) ([]byte, error) {
 	if h := m.Hint(); h != "" {
 		body = append(body, element{Type: "TextBlock", Text: h, Wrap: true, Weight: "Bolder", Spacing: "Medium"})
 	}
-	if len(m.Items) == 1 {
-		return encode(m, append(body, factsOf(m)...))
+	var rows []element
+	if len(m.Items) > 1 {
+		rows = rowsOf(m)
 	}
-	rows := rowsOf(m)
 	shown := len(rows)
 	for {
 		all := append(slices.Clip(body), rows[:shown]...)
-		if more := len(m.Items) - shown; more > 0 {
+		if more := len(m.Items) - shown; more > 0 && len(rows) > 0 {
 			all = append(all, element{Type: "TextBlock", Text: fmt.Sprintf("and %d more", more), Wrap: true, Subtle: true, Spacing: "Small"})
 		}
-		raw, err := encode(m, all)
+		raw, err := encode(m, append(all, factsOf(m)...))
 		size := asciiSize(raw)
 		if err != nil || size <= budget || shown == 0 {
 			return raw, err
@@ -140,11 +147,11 @@ func head(m message.Message) element {
 	}
 }
 
-// factsOf is a line for each fact of the only item.
+// factsOf is a line for each fact.
 func factsOf(m message.Message) []element {
 	var all []element
 	spacing := "Medium"
-	for _, f := range m.Items[0].Facts(m.Kind, teamsMoments()) {
+	for _, f := range m.Facts(teamsMoments()) {
 		value := element{Type: "TextBlock", Text: f.Value, Wrap: true}
 		if f.Foreign {
 			value = foreign(element{Text: f.Value})

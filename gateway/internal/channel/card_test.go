@@ -1,13 +1,9 @@
 package channel
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -16,72 +12,7 @@ import (
 	"github.com/recloser-go/recloser/gateway/internal/message"
 )
 
-var update = flag.Bool("update", false, "write the golden cards anew")
-
 const ugly = `_*evil*_ [link](https://evil.example) <b> {{DATE(2020-01-01T00:00:00Z)}}`
-
-var start = time.Date(2026, 11, 29, 20, 7, 22, 0, time.UTC)
-
-// goldenMessages are the cards that were looked at in a browser.
-func goldenMessages() map[string]message.Message {
-	trip := message.WhyOf(recloser.Transition{
-		Name: "hotel-3", From: recloser.Closed, To: recloser.Open, At: start, Reason: recloser.ReasonRun,
-		Counts: recloser.Counts{Good: 36, Failed: 0, Slow: 5, Run: 5}, OpenFor: 5 * time.Second, Cause: errors.New(ugly),
-	})
-	back := message.WhyOf(recloser.Transition{From: recloser.HalfOpen, To: recloser.Closed, At: start.Add(760 * time.Second), Reason: recloser.ReasonTrialsGood})
-	act := message.WhyOf(recloser.Transition{
-		From: recloser.Closed, To: recloser.Isolated, At: start, Reason: recloser.ReasonIsolated, By: "ann@example.com", Note: "new boiler until *noon*",
-	})
-	of := func(k message.Kind, items ...message.Item) message.Message {
-		return message.Message{ID: string(k), Kind: k, At: start, Items: items, Of: 12, Panel: "https://recloser.example"}
-	}
-	cutOff := message.Item{Key: "hotel-3@1", Dependency: "hotel-3", Name: "Aurora_Central_", Group: "coast", State: recloser.Open, Since: start, Trips: 1, Why: trip}
-	over := cutOff
-	over.State, over.Over, over.Now, over.Spared = recloser.Closed, start.Add(760*time.Second), back, 701
-	byHand := cutOff
-	byHand.State, byHand.Why, byHand.Until = recloser.Isolated, act, start.Add(time.Hour)
-	all := of(message.Started)
-	for i := range 7 {
-		item := cutOff
-		item.Dependency, item.Since = fmt.Sprint("hotel-", i+1), start.Add(time.Duration(i)*time.Second)
-		item.Name = []string{"Aurora", ugly, "Dom", "<script>", "😀", "\u202eevil", "Beach"}[i]
-		all.Items = append(all.Items, item)
-	}
-	all.Us = true
-	return map[string]message.Message{
-		"trip": of(message.Started, cutOff), "recovery": of(message.Ended, over), "isolated": of(message.Isolated, byHand), "together": all,
-		"test": {ID: "test", Kind: message.Test, At: start},
-	}
-}
-
-func TestGoldenCards(t *testing.T) {
-	for name, m := range goldenMessages() {
-		t.Run(name, func(t *testing.T) {
-			raw, err := Card(m)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var got bytes.Buffer
-			if err := json.Indent(&got, raw, "", "  "); err != nil {
-				t.Fatal(err)
-			}
-			got.WriteByte('\n')
-			file := filepath.Join("testdata", name+".json")
-			if *update {
-				if err := os.WriteFile(file, got.Bytes(), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !bytes.Equal(got.Bytes(), want) {
-				t.Errorf("the card differs from %s (look at it, then run with -update):\n%s", file, got.Bytes())
-			}
-		})
-	}
-}
 
 // uglyMessages are of every kind, with all that others can write.
 func uglyMessages() []message.Message {

@@ -21,7 +21,7 @@ const (
 
 var kinds = []config.ChannelKind{config.Teams, config.Slack, config.Webhook, config.Alertmanager}
 
-func trip() message.Message { return goldenMessages()["trip"] }
+func trip() message.Message { return goldenMessages()["started"] }
 
 // roundTrip is a transport that fails or answers as the test wants.
 type roundTrip func(*http.Request) (*http.Response, error)

@@ -65,25 +65,24 @@ func Blocks(m message.Message) ([]byte, error) {
 	}
 	var lines strings.Builder
 	if len(m.Items) == 1 {
-		i := m.Items[0]
-		fmt.Fprintf(&lines, "%s\n", slackForeign(i.Head()))
-		for _, f := range i.Facts(m.Kind, slackMoments()) {
-			value := f.Value
-			if f.Foreign {
-				value = slackForeign(value)
-			}
-			fmt.Fprintf(&lines, "*%s*  %s\n", f.Name, value)
-		}
+		fmt.Fprintf(&lines, "%s\n", slackForeign(m.Items[0].Head()))
 	} else {
 		for n, i := range m.Items {
 			name, text := i.Line(m.Kind, slackMoments())
 			line := fmt.Sprintf("• *%s*  %s\n", slackForeign(name), text)
-			if lines.Len()+len(line) > slackText-40 {
+			if n == mostRows || lines.Len()+len(line) > slackText-40 {
 				fmt.Fprintf(&lines, "and %d more\n", len(m.Items)-n)
 				break
 			}
 			lines.WriteString(line)
 		}
+	}
+	for _, f := range m.Facts(slackMoments()) {
+		value := f.Value
+		if f.Foreign {
+			value = slackForeign(value)
+		}
+		fmt.Fprintf(&lines, "*%s*  %s\n", f.Name, value)
 	}
 	// A section holds 3000 characters; facts of 200 each may need two.
 	for text := lines.String(); text != ""; {
@@ -122,12 +121,12 @@ func slackForeign(s string) string { return slackSigns.Replace(s) }
 
 // slackMoments writes what Slack shows in the reader's time zone.
 func slackMoments() message.Moments {
-	date := func(format string) func(time.Time) string {
+	date := func(format, otherwise string) func(time.Time) string {
 		return func(t time.Time) string {
-			return fmt.Sprintf("<!date^%d^%s|%s>", t.Unix(), format, t.UTC().Format("2006-01-02 15:04:05 UTC"))
+			return fmt.Sprintf("<!date^%d^%s|%s>", t.Unix(), format, t.UTC().Format(otherwise))
 		}
 	}
-	return message.Moments{Date: date("{date_short_pretty}"), Time: date("{time_secs}")}
+	return message.Moments{Date: date("{date_short_pretty}", "2006-01-02"), Time: date("{time_secs}", "15:04:05 UTC")}
 }
 
 // cut cuts a text at a number of characters.

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/recloser-go/recloser"
 	"github.com/recloser-go/recloser/gateway/internal/message"
 )
 
@@ -35,15 +36,75 @@ type event struct {
 	Data        json.RawMessage `json:"data"`
 }
 
-// data is the event's own part.
+// data is the event's own part. Who reads it is a program of others: names stay as
+// they are, whatever becomes of package message.
 type data struct {
-	Title string         `json:"title"`
-	Text  string         `json:"text"`
-	Hint  string         `json:"hint,omitempty"`
-	Kind  message.Kind   `json:"kind"`
-	Of    int            `json:"of"`
-	Us    bool           `json:"us"`
-	Items []message.Item `json:"items"`
+	Title string       `json:"title"`
+	Text  string       `json:"text"`
+	Hint  string       `json:"hint,omitempty"`
+	Kind  message.Kind `json:"kind"`
+	Of    int          `json:"of"`
+	Us    bool         `json:"us"`
+	Items []subject    `json:"items"`
+}
+
+// subject is one dependency that the event is about.
+type subject struct {
+	Key        string    `json:"key"`
+	Dependency string    `json:"dependency"`
+	Name       string    `json:"name"`
+	Group      string    `json:"group,omitempty"`
+	State      string    `json:"state"`
+	Effect     string    `json:"effect"`
+	Since      time.Time `json:"since"`
+	Over       time.Time `json:"over,omitzero"`
+	Until      time.Time `json:"until,omitzero"`
+	NextTrial  time.Time `json:"next_trial,omitzero"`
+	Trips      int       `json:"trips,omitempty"`
+	Spared     uint64    `json:"spared,omitempty"`
+	LastKnown  int64     `json:"last_known_ms,omitempty"`
+	Why        *cause    `json:"why,omitempty"` // it began
+	Now        *cause    `json:"now,omitempty"` // it is over
+}
+
+// cause is why something began or is over.
+type cause struct {
+	Reason    recloser.Reason `json:"reason"`
+	At        time.Time       `json:"at"`
+	From      string          `json:"from"`
+	To        string          `json:"to"`
+	Good      uint64          `json:"good"`
+	Failed    uint64          `json:"failed"`
+	Slow      uint64          `json:"slow"`
+	Row       int             `json:"row"`
+	RateLimit float64         `json:"rate_limit,omitempty"`
+	RowLimit  int             `json:"row_limit,omitempty"`
+	SlowLimit int64           `json:"slow_limit_ms,omitempty"`
+	Window    int64           `json:"window_ms,omitempty"`
+	OpenFor   int64           `json:"open_for_ms,omitempty"`
+	LastError string          `json:"last_error,omitempty"`
+	By        string          `json:"by,omitempty"`
+	Note      string          `json:"note,omitempty"`
+}
+
+func subjectOf(i message.Item) subject {
+	return subject{
+		Key: i.Key, Dependency: i.Dependency, Name: message.Tidy(i.Name), Group: i.Group,
+		State: i.State.String(), Effect: i.State.Effect(), Since: i.Since.UTC(), Over: i.Over.UTC(), Until: i.Until.UTC(), NextTrial: i.Next.UTC(),
+		Trips: i.Trips, Spared: i.Spared, LastKnown: i.LastKnown.Milliseconds(), Why: causeOf(i.Why), Now: causeOf(i.Now),
+	}
+}
+
+func causeOf(w message.Why) *cause {
+	if w.Reason == "" {
+		return nil
+	}
+	return &cause{
+		Reason: w.Reason, At: w.At.UTC(), From: w.From.String(), To: w.To.String(),
+		Good: w.Counts.Good, Failed: w.Counts.Failed, Slow: w.Counts.Slow, Row: w.Counts.Run,
+		RateLimit: w.Limits.Rate, RowLimit: w.Limits.Row, SlowLimit: w.Limits.Slow.Milliseconds(), Window: w.Limits.Window.Milliseconds(),
+		OpenFor: w.OpenFor.Milliseconds(), LastError: w.Cause, By: message.Tidy(w.By), Note: message.Tidy(w.Note),
+	}
 }
 
 // Send posts m as a CloudEvent.
@@ -61,10 +122,9 @@ func (w webhook) Send(ctx context.Context, m message.Message) error {
 
 // Event returns the request body for a webhook.
 func Event(m message.Message) ([]byte, error) {
-	d := data{Title: m.Title(), Text: m.String(), Hint: m.Hint(), Kind: m.Kind, Of: m.Of, Us: m.Us, Items: []message.Item{}}
+	d := data{Title: m.Title(), Text: m.String(), Hint: m.Hint(), Kind: m.Kind, Of: m.Of, Us: m.Us, Items: []subject{}}
 	for _, i := range m.Items {
-		i.Name, i.Why.Note, i.Why.By, i.Now.Note, i.Now.By = message.Tidy(i.Name), message.Tidy(i.Why.Note), message.Tidy(i.Why.By), message.Tidy(i.Now.Note), message.Tidy(i.Now.By)
-		d.Items = append(d.Items, i)
+		d.Items = append(d.Items, subjectOf(i))
 	}
 	raw, err := json.Marshal(d)
 	if err != nil {

@@ -217,3 +217,16 @@ func (l *LastKnown) keys() []key {
 		{name: "memory", value: size(&l.Memory, 1<<10, 1<<30), span: "`1KiB` to `1GiB`", means: "bytes that are kept in all"},
 	}
 }
+
+// LastKnownOf returns how old an answer of the past may be that callers of a
+// dependency get while it gives none; 0 if they get none.
+func LastKnownOf(routes []Route, id, group string) (oldest time.Duration) {
+	for _, r := range routes {
+		reached := r.Dependency == id || strings.Contains(r.Path, "{dependency}") ||
+			r.Ask != nil && (r.Ask.Group == Everyone || r.Ask.Group == group)
+		if reached && r.LastKnown != nil {
+			oldest = max(oldest, r.LastKnown.For)
+		}
+	}
+	return oldest
+}

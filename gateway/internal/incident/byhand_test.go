@@ -28,9 +28,9 @@ func TestOperatorsActs(t *testing.T) {
 	w.pass(23 * time.Hour)
 	w.want("h2 is held closed")
 	w.pass(2 * time.Hour)
-	w.want("h2 is as it was set by hand still")
+	w.want("h2 is still set by hand")
 	w.pass(24 * time.Hour)
-	w.want("h2 is as it was set by hand still")
+	w.want("h2 is still set by hand")
 	w.goes("h2", heldClosed, recloser.ReasonRun) // the rules change their mind behind it
 	w.pass(time.Minute)
 	w.want()

@@ -33,13 +33,17 @@ const (
 )
 
 // Dependency is one that is watched.
-type Dependency struct{ ID, Name, Group string }
+type Dependency struct {
+	ID, Name, Group string
+	LastKnown       time.Duration // while it is cut off callers get an answer of the past that is no older; 0: they do not
+}
 
 // World is what is asked of the rest. Its functions must be safe to call at any
 // time.
 type World struct {
 	Dependencies func() []Dependency
 	Stats        func(id string) recloser.Stats
+	Limits       func(id string) message.Limits
 	Covers       func(id string) bool // a maintenance is in force: nobody is told anything
 	Us           func() bool          // it is rather our own network
 }
@@ -66,7 +70,8 @@ type record struct {
 	Well     time.Time      `json:"well,omitzero"` // since the last incident ended
 	Due      []due          `json:"due,omitempty"`
 
-	unseen bool // since a restart
+	lastKnown time.Duration // of its Dependency
+	unseen    bool          // since a restart
 }
 
 // incident lasts from the first trip until the dependency has stayed closed.
@@ -124,6 +129,7 @@ func (s *Incidents) Observe(t recloser.Transition, now time.Time) {
 	switch t.To {
 	case recloser.Open:
 		r.Why = message.WhyOf(t)
+		r.Why.Limits = s.world.Limits(id)
 		switch i := r.Incident; {
 		case i != nil:
 			i.Closed = time.Time{}

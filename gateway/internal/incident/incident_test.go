@@ -47,6 +47,7 @@ func (w *world) restart() {
 	w.s = New(Rules{Calm: time.Minute, Reminder: time.Hour}, World{
 		Dependencies: func() []Dependency { return w.deps },
 		Stats:        func(id string) recloser.Stats { return w.stats[id] },
+		Limits:       func(string) message.Limits { return message.Limits{Row: 5} },
 		Covers:       func(id string) bool { return w.covered[id] },
 		Us:           func() bool { return w.us },
 	})
@@ -176,7 +177,7 @@ func TestG14UpAndDown(t *testing.T) {
 	if len(w.told) != 2 || w.told[1].Items[0].Trips != 8 {
 		t.Errorf("%+v", w.told)
 	}
-	w.want("h1 is cut off", "h1 is back")
+	w.want("h1 was cut off", "h1 is back")
 }
 
 // G15: ten of ten within 5 s: one message with the own-network hint. G31: all come
@@ -333,5 +334,31 @@ func TestSparedCalls(t *testing.T) {
 	w.pass(2 * time.Minute)
 	if got := w.told[1].Items[0].Spared; got != 701 {
 		t.Errorf("%d calls spared, want 701", got)
+	}
+}
+
+// A message tells what callers get and when it is tried next, as that is when it is told.
+func TestWhatHoldsMeanwhile(t *testing.T) {
+	w := newWorld(t, 9)
+	w.deps[0].LastKnown = 15 * time.Minute
+	w.trips("h1")
+	w.trips("h2")
+	for id, until := range map[string]time.Time{"h1": w.now.Add(8 * time.Second), "h2": w.now.Add(time.Minute)} {
+		s := w.stats[id]
+		s.Until = until
+		w.stats[id] = s
+	}
+	w.goes("h2", halfOpen, recloser.ReasonTime)
+	w.restart()
+	w.pass(5 * time.Second)
+	one, other := w.told[0].Items[0], w.told[0].Items[1]
+	if want := w.stats["h1"].Until; !one.Next.Equal(want) || one.LastKnown != 15*time.Minute || one.Why.Limits.Row != 5 {
+		t.Errorf("%+v, want the next trial at %v", one, want)
+	}
+	if !other.Next.IsZero() || other.LastKnown != 0 {
+		t.Errorf("on trial, and tried again at %v; last known %v", other.Next, other.LastKnown)
+	}
+	if m := w.s.Lasting(); len(m) != 1 || m[0].Items[0].LastKnown != 15*time.Minute {
+		t.Errorf("lasting: %+v", m)
 	}
 }

@@ -47,8 +47,8 @@ func (s *Incidents) Lasting() []message.Message {
 	for _, id := range slices.Sorted(maps.Keys(s.records)) {
 		r := s.records[id]
 		named := func(i message.Item) message.Item {
-			i.Dependency, i.Name, i.Group, i.State = id, cmp.Or(r.Name, id), r.Group, r.State
-			return i
+			i.State = r.State
+			return r.named(id, i)
 		}
 		if i := r.Incident; i != nil && i.Told {
 			incidents.Items = append(incidents.Items, named(s.item(id, i)))

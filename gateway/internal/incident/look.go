@@ -30,7 +30,7 @@ func (s *Incidents) Look(now time.Time) []message.Message {
 		case !there:
 			s.remove(id, r, now)
 		case !s.world.Covers(id):
-			r.Name, r.Group = d.Name, d.Group
+			r.Name, r.Group, r.lastKnown = d.Name, d.Group, d.LastKnown
 			s.advance(id, r, now)
 		default:
 			s.cover(id, r, now)
@@ -205,12 +205,14 @@ func (s *Incidents) gather(k message.Kind, now time.Time) (message.Message, bool
 			i.Told = true
 			item = s.item(id, i)
 			item.State = r.State
+			if is := s.world.Stats(id); is.State == recloser.Open {
+				item.Next = is.Until
+			}
 			if k == message.Flapping {
 				item.Trips = len(r.Began)
 			}
 		}
-		item.Dependency, item.Name, item.Group = id, cmp.Or(r.Name, id), r.Group
-		m.Items = append(m.Items, item)
+		m.Items = append(m.Items, r.named(id, item))
 	}
 	slices.SortFunc(m.Items, func(a, b message.Item) int {
 		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Dependency, b.Dependency))
@@ -219,6 +221,12 @@ func (s *Incidents) gather(k message.Kind, now time.Time) (message.Message, bool
 		m.ID = fmt.Sprintf("%s/%s/%d", m.Items[0].Key, k, now.UnixMilli())
 	}
 	return m, len(m.Items) > 0
+}
+
+// named says whose an item is.
+func (r *record) named(id string, i message.Item) message.Item {
+	i.Dependency, i.Name, i.Group, i.LastKnown = id, cmp.Or(r.Name, id), r.Group, r.lastKnown
+	return i
 }
 
 // held reports whether nobody is told anything about a dependency at the moment.

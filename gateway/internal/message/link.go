@@ -11,6 +11,8 @@ func (m Message) Links() []Link {
 	switch {
 	case m.Panel == "":
 		return nil
+	case m.Kind == Test:
+		return []Link{{"Open the panel", m.Panel + "/"}}
 	case len(m.Items) != 1:
 		return []Link{{"See all of it", m.Panel + "/"}}
 	}

@@ -56,11 +56,13 @@ type Item struct {
 	State      recloser.State `json:"state"` // at the moment of the message
 	Since      time.Time      `json:"since"` // when what it is about began
 	Over       time.Time      `json:"over,omitzero"`
-	Trips      int            `json:"trips,omitempty"`  // in the incident; of a flapping: incidents in the last hour
-	Spared     uint64         `json:"spared,omitempty"` // calls refused meanwhile
-	Why        Why            `json:"why,omitzero"`     // it began
-	Now        Why            `json:"now,omitzero"`     // it is over
-	Until      time.Time      `json:"until,omitzero"`   // of an override: its end; zero: it has none
+	Trips      int            `json:"trips,omitempty"`      // in the incident; of a flapping: incidents in the last hour
+	Spared     uint64         `json:"spared,omitempty"`     // calls refused meanwhile
+	Next       time.Time      `json:"next,omitzero"`        // of one that is cut off by the rules: its next trial
+	LastKnown  time.Duration  `json:"last_known,omitempty"` // callers get the last good answer that is no older, if there is one; 0: they do not
+	Why        Why            `json:"why,omitzero"`         // it began
+	Now        Why            `json:"now,omitzero"`         // it is over
+	Until      time.Time      `json:"until,omitzero"`       // of an override: its end; zero: it has none
 }
 
 // Why is the part of a transition that tells its reason.
@@ -70,11 +72,26 @@ type Why struct {
 	At      time.Time       `json:"at"`
 	Reason  recloser.Reason `json:"reason"`
 	Counts  recloser.Counts `json:"counts,omitzero"`
+	Limits  Limits          `json:"limits,omitzero"` // of a trip: those that it rests on
 	OpenFor time.Duration   `json:"open_for,omitempty"`
 	Text    string          `json:"text,omitempty"` // the engine's own words, where they tell more
 	Cause   string          `json:"cause,omitempty"`
 	By      string          `json:"by,omitempty"`
 	Note    string          `json:"note,omitempty"`
+}
+
+// Limits are what calls are measured by.
+type Limits struct {
+	Rate   float64       `json:"rate,omitempty"`   // share of bad calls; 0: none
+	Row    int           `json:"row,omitempty"`    // bad calls in a row; 0: none
+	Slow   time.Duration `json:"slow,omitempty"`   // until a call must be answered; 0: any time
+	Window time.Duration `json:"window,omitempty"` // how far back calls count
+}
+
+// LimitsOf returns the limits of a breaker with that config.
+func LimitsOf(c recloser.Config) Limits {
+	c = c.WithDefaults()
+	return Limits{Rate: max(c.FailureRate, 0), Row: max(c.Consecutive, 0), Slow: max(c.SlowCall, 0), Window: c.Window}
 }
 
 // WhyOf returns what is told of a transition. The cause is cut: an error may bring

@@ -12,15 +12,16 @@ import (
 var start = time.Date(2026, 11, 29, 20, 7, 22, 0, time.UTC)
 
 func TestText(t *testing.T) {
-	local := func(d time.Duration) string { return start.Add(d).Local().Format("15:04:05") }
+	local := func(d time.Duration) string { return start.Add(d).Local().Format("15:04:05 MST") }
 	trip := WhyOf(recloser.Transition{
 		Name: "hotel/3", From: recloser.Closed, To: recloser.Open, At: start, Reason: recloser.ReasonRate,
 		Counts: recloser.Counts{Good: 9, Failed: 30, Slow: 2, Run: 4}, OpenFor: 5 * time.Second,
 		Cause: errors.New(`Get "https://ann:pw@hotel-3.example:8443/guests/Smith?token=abc": connection refused`),
 	})
+	trip.Limits = LimitsOf(recloser.Config{SlowCall: 2 * time.Second})
 	back := WhyOf(recloser.Transition{From: recloser.HalfOpen, To: recloser.Closed, At: start.Add(760 * time.Second), Reason: recloser.ReasonTrialsGood})
 	act := WhyOf(recloser.Transition{From: recloser.Closed, To: recloser.Isolated, At: start, Reason: recloser.ReasonIsolated, By: "Ann", Note: "new boiler"})
-	item := Item{Dependency: "hotel/3", Name: "Aurora Central", State: recloser.Open, Since: start, Why: trip}
+	item := Item{Dependency: "hotel/3", Name: "Aurora Central", State: recloser.Open, Since: start, Why: trip, Next: start.Add(9 * time.Second)}
 	over := item
 	over.State, over.Over, over.Now, over.Spared, over.Trips = recloser.Closed, start.Add(760*time.Second), back, 701, 3
 	byHand := Item{Dependency: "hotel/3", Name: "Aurora Central", State: recloser.Isolated, Since: start, Why: act, Until: start.Add(time.Hour)}
@@ -32,9 +33,12 @@ func TestText(t *testing.T) {
 	}{
 		{Started, item, []string{
 			"Aurora Central is cut off",
-			"78 % of the last 41 calls were bad: 30 failed, 2 too slow",
+			"78 % of the last 41 calls were bad (limit 50 %, window 10 s): 30 failed, 2 not answered within 2 s",
+			"Callers get: an error (503) at once instead of waiting",
 			`Last error: Get "https://hotel-3.example:8443": connection refused`,
-			"Next trial: " + local(5*time.Second) + ", after 5 s: one real call",
+			"Next trial: " + local(9*time.Second) + ", by itself: one real call",
+			"To do: nothing here: trials and the way back come by themselves. Tell whoever runs it",
+			"See it on the panel: http://127.0.0.1:8081/d/hotel%2F3",
 		}},
 		{Ended, over, []string{
 			"Aurora Central is back", "Was out: 12 min 40 s, from ", " to " + local(760*time.Second), "78 % of the last 41 calls",
@@ -72,7 +76,7 @@ func TestSparedSaysWhatCallersWereSpared(t *testing.T) {
 	} {
 		i := Item{State: recloser.Closed, Over: start, Spared: c.spared, Why: Why{Reason: recloser.ReasonRun, Counts: c.counts}}
 		got := ""
-		for _, f := range i.Facts(Ended, Local()) {
+		for _, f := range (Message{Kind: Ended, Items: []Item{i}}).Facts(Local()) {
 			if f.Name == "Spared" {
 				got = f.Value
 			}
@@ -101,7 +105,7 @@ func TestEveryKindHasWords(t *testing.T) {
 		if k != Test && (!strings.HasPrefix(one.Title(), "h ") || len(one.Title()) < 8 || !strings.HasPrefix(many.Title(), "2 of 3 ") || len(many.Title()) < 14) {
 			t.Errorf("%s: %q, %q", k, one.Title(), many.Title())
 		}
-		if k != Test && len(one.Items[0].Facts(k, Local())) == 0 {
+		if k != Test && len(one.Facts(Local())) == 0 {
 			t.Errorf("%s has no facts", k)
 		}
 		if _, text := one.Items[0].Line(k, Local()); text == "" {
@@ -110,10 +114,47 @@ func TestEveryKindHasWords(t *testing.T) {
 	}
 }
 
+// What a message says holds at the moment it is written, however it began.
+func TestWordsFollowTheState(t *testing.T) {
+	item := func(s recloser.State) Item {
+		return Item{Name: "h", Dependency: "h", State: s, Why: Why{Reason: recloser.ReasonRun}}
+	}
+	stale := item(recloser.Open)
+	stale.LastKnown, stale.Next = 15*time.Minute, start
+	for name, c := range map[string]struct {
+		m    Message
+		want []string
+		not  []string
+	}{
+		"cut off":            {Message{Kind: Started, Items: []Item{item(recloser.Open)}}, []string{"h is cut off", "503", "Tell whoever runs it"}, []string{"Next trial"}},
+		"with a last answer": {Message{Kind: Started, Items: []Item{stale}}, []string{"its last good answer, if there is one of the last 15 min; else an error (503)", "Next trial"}, nil},
+		"on trial":           {Message{Kind: Reminder, Items: []Item{item(recloser.HalfOpen)}}, []string{"Next trial: now", "ask whoever runs it"}, nil},
+		"passing again":      {Message{Kind: Started, Items: []Item{item(recloser.Closed)}}, []string{"h was cut off", "passes again"}, []string{"is cut off", "503", "Tell"}},
+		"held closed":        {Message{Kind: Reminder, Items: []Item{item(recloser.HeldClosed)}}, []string{"every call is let through"}, []string{"503"}},
+		"us":                 {Message{Kind: Started, Us: true, Items: []Item{item(recloser.Open)}}, []string{"Others hang as well: look at your own network first"}, []string{"Tell"}},
+		"many":               {Message{Kind: Started, Items: []Item{item(recloser.Open), stale, item(recloser.Closed)}}, []string{"3 dependencies cut off", "passing again", "Tell whoever runs them", "the first "}, []string{"Callers get"}},
+		"many alike":         {Message{Kind: Isolated, Items: []Item{item(recloser.Isolated), item(recloser.Isolated)}}, []string{"Callers get: an error (503)", "until somebody puts it back"}, nil},
+		"many by hand":       {Message{Kind: Endless, Items: []Item{item(recloser.Isolated), item(recloser.HeldClosed)}}, []string{"put them back", "cut off by hand until", "passing by hand until"}, nil},
+		"a test":             {Message{Kind: Test, By: "ann", Panel: "http://p"}, []string{"Asked for by: ann", "Open the panel: http://p/"}, []string{"To do"}},
+	} {
+		text := c.m.String()
+		for _, part := range c.want {
+			if !strings.Contains(text, part) {
+				t.Errorf("%s lacks %q:\n%s", name, part, text)
+			}
+		}
+		for _, part := range c.not {
+			if strings.Contains(text, part) {
+				t.Errorf("%s says %q:\n%s", name, part, text)
+			}
+		}
+	}
+}
+
 func TestTextOfMany(t *testing.T) {
 	m := Message{Kind: Started, Of: 200}
 	for range 200 {
-		m.Items = append(m.Items, Item{Name: "h", Why: Why{Reason: recloser.ReasonProbe}})
+		m.Items = append(m.Items, Item{Name: "h", State: recloser.Open, Why: Why{Reason: recloser.ReasonProbe}})
 	}
 	if text := m.String(); !strings.HasPrefix(text, "200 of 200 cut off") || !strings.Contains(text, "and 188 more") || strings.Count(text, "probes of it failed") != 12 {
 		t.Error(text)

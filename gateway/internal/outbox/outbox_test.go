@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/recloser-go/recloser"
 	"github.com/recloser-go/recloser/gateway/gatewaytest"
 	"github.com/recloser-go/recloser/gateway/internal/channel"
 	"github.com/recloser-go/recloser/gateway/internal/history"
@@ -102,8 +103,12 @@ var serial int
 func news(k message.Kind, ids ...string) message.Message {
 	serial++
 	m := message.Message{ID: fmt.Sprint(serial), Kind: k, At: time.Now(), Of: 99}
+	state := recloser.Closed
+	if k == message.Started {
+		state = recloser.Open
+	}
 	for _, id := range ids {
-		m.Items = append(m.Items, message.Item{Dependency: id, Name: id, Key: id})
+		m.Items = append(m.Items, message.Item{Dependency: id, Name: id, Key: id, State: state})
 	}
 	return m
 }

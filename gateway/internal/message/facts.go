@@ -1,0 +1,211 @@
+package message
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/gateway/internal/plain"
+)
+
+// Fact is one line about a message.
+type Fact struct {
+	Name  string
+	Value string
+	// Foreign: Value was written by others (an error, an operator's words), so
+	// a channel must not read markup into it.
+	Foreign bool
+}
+
+// Facts says since when, why, what callers get meanwhile, what comes next and what is
+// to be done: all of it about one dependency, of many only what they have in common.
+func (m Message) Facts(at Moments) []Fact {
+	f := facts{at: at}
+	switch {
+	case m.Kind == Test:
+		f.foreign("Asked for by", m.By)
+	case len(m.Items) == 1:
+		f.item(m.Kind, m.Items[0])
+	case len(m.Items) > 1:
+		f.common(m)
+	}
+	if do := m.toDo(); do != "" {
+		f.add("To do", do)
+	}
+	return f.all
+}
+
+// Head names the dependency and its states, each with what it means for
+// callers. It holds the dependency's id and group, which are foreign text.
+func (i Item) Head() string {
+	w := i.Why
+	if !i.Over.IsZero() {
+		w = i.Now
+	}
+	head := fmt.Sprintf("%s (%s)", i.State, i.State.Effect())
+	if w.Reason != "" && w.From != i.State && w.To == i.State {
+		head = fmt.Sprintf("%s (%s) → %s", w.From, w.From.Effect(), head)
+	}
+	if i.Group != "" {
+		head = "group " + Tidy(i.Group) + " · " + head
+	}
+	if i.Dependency != i.Name {
+		head = Tidy(i.Dependency) + " · " + head
+	}
+	return head
+}
+
+// Line is one dependency among several: its name, which is foreign text, and a few
+// words of our own.
+func (i Item) Line(k Kind, at Moments) (name, text string) {
+	switch k {
+	case Ended, Removed:
+		text = "was out " + plain.Span(i.Over.Sub(i.Since))
+		if i.Spared > 0 {
+			text += fmt.Sprintf(", %d %s spared", i.Spared, plural(i.Spared, "call", "calls"))
+		}
+	case Flapping:
+		text = fmt.Sprintf("%d times within an hour; %s", i.Trips, i.State.Effect())
+	case Started, Reminder:
+		text = brief(i.Why) + ", since " + at.Time(i.Since)
+		if i.State == recloser.Closed {
+			text += "; passing again"
+		}
+	case Isolated, Held, Ending, Endless:
+		text = i.State.Effect() + " until " + i.until(at)
+	case Released, Calm, Test:
+		text = i.State.Effect()
+	}
+	return Tidy(i.Name), text
+}
+
+// until says when an override ends.
+func (i Item) until(at Moments) string {
+	if i.Until.IsZero() {
+		return "somebody puts it back"
+	}
+	return at.both(i.Until)
+}
+
+// get says what callers get.
+func (i Item) get() string {
+	const others = "; who asks a group gets the others' answers"
+	switch i.State {
+	case recloser.Closed:
+		return "its answers: it passes again"
+	case recloser.HeldClosed:
+		return "its answers, even while it fails or hangs: every call is let through"
+	case recloser.Isolated, recloser.Open, recloser.HalfOpen:
+	}
+	if i.LastKnown > 0 {
+		return fmt.Sprintf("its last good answer, if there is one of the last %s; else an error (503) at once", plain.Span(i.LastKnown)) + others
+	}
+	return "an error (503) at once instead of waiting" + others
+}
+
+type facts struct {
+	at  Moments
+	all []Fact
+}
+
+func (f *facts) add(name, value string) { f.all = append(f.all, Fact{Name: name, Value: value}) }
+
+func (f *facts) foreign(name, value string) {
+	if value = Tidy(value); value != "" {
+		f.all = append(f.all, Fact{name, value, true})
+	}
+}
+
+func (f *facts) item(k Kind, i Item) {
+	switch k {
+	case Started, Reminder, Flapping:
+		f.add("Since", f.at.both(i.Since))
+		f.began(i.Why)
+		if k == Flapping {
+			f.add("Cut off", fmt.Sprintf("%d times within an hour", i.Trips))
+		}
+		f.add("Callers get", i.get())
+		switch {
+		case i.State == recloser.HalfOpen:
+			f.add("Next trial", "now, by one real call at a time")
+		case !i.Next.IsZero():
+			f.add("Next trial", f.at.Time(i.Next)+", by itself: one real call. If that is bad, the next one comes later")
+		}
+		f.spared(i)
+	case Isolated, Held, Ending, Endless:
+		f.add("Since", f.at.both(i.Since))
+		f.began(i.Why)
+		f.add("Callers get", i.get())
+		f.add("Until", i.until(f.at))
+	case Released, Ended, Removed:
+		was := "Was out"
+		switch i.Why.To {
+		case recloser.HeldClosed:
+			was = "Was held"
+		case recloser.Isolated:
+			was = "Was isolated"
+		case recloser.Closed, recloser.Open, recloser.HalfOpen:
+		}
+		f.add(was, fmt.Sprintf("%s, from %s to %s", plain.Span(i.Over.Sub(i.Since)), f.at.both(i.Since), f.at.Time(i.Over)))
+		f.began(i.Why)
+		if i.Trips > 1 {
+			f.add("Cut off", fmt.Sprintf("%d times meanwhile", i.Trips))
+		}
+		if i.Now.Reason != "" {
+			f.add("Now", why(i.Now))
+			f.acted(i.Now)
+		}
+		f.spared(i)
+	case Calm:
+		f.add("Well since", f.at.both(i.Over))
+	case Test:
+	}
+}
+
+// common is what is to be said once of many.
+func (f *facts) common(m Message) {
+	switch m.Kind {
+	case Started, Reminder, Flapping, Isolated, Held:
+	case Ended, Calm, Released, Ending, Endless, Removed, Test:
+		return
+	}
+	get, same, next := m.Items[0].get(), true, time.Time{}
+	for _, i := range m.Items {
+		same = same && i.get() == get
+		if next.IsZero() || !i.Next.IsZero() && i.Next.Before(next) {
+			next = i.Next
+		}
+	}
+	if same { // else the panel tells of each
+		f.add("Callers get", get)
+	}
+	if !next.IsZero() {
+		f.add("Next trial", "the first "+f.at.Time(next)+", by itself: one real call")
+	}
+}
+
+// began says why what the message is about began.
+func (f *facts) began(w Why) {
+	if w.Reason != "" {
+		f.add("Why", why(w))
+	}
+	f.foreign("Last error", w.Cause)
+	f.acted(w)
+}
+
+// acted tells of the operator behind a transition, if there was one.
+func (f *facts) acted(w Why) {
+	f.foreign("By", w.By)
+	f.foreign("Reason given", w.Note)
+}
+
+func (f *facts) spared(i Item) {
+	if i.Spared == 0 {
+		return
+	}
+	text := fmt.Sprintf("%d %s refused at once", i.Spared, plural(i.Spared, "call", "calls"))
+	if i.Why.Counts.Slow > 0 { // else they would have failed, perhaps as quickly
+		text += " instead of waiting"
+	}
+	f.add("Spared", text)
+}
