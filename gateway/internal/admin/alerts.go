@@ -175,7 +175,7 @@ func (a *api) testAlerts(ctx context.Context, in *testInput) (*deliveriesOutput,
 	switch {
 	case len(names) > 0:
 	case req.Channel == "":
-		return nil, huma.Error404NotFound("no channel is configured: add one under alerts in the gateway's file, and start it again")
+		return nil, huma.Error404NotFound("no channel is configured: add one under alerts in the gateway's file")
 	default:
 		return nil, huma.Error404NotFound(fmt.Sprintf("there is no channel %q", req.Channel))
 	}

@@ -10,9 +10,11 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/recloser-go/recloser"
@@ -27,8 +29,8 @@ import (
 // Options says who is told and what is known about dependencies. Its functions are
 // called at any time.
 type Options struct {
-	Config   config.Alerts
-	PanelURL string // where people reach the panel; empty: messages have no links
+	Config   config.Alerts // until Reload
+	PanelURL string        // where people reach the panel; empty: messages have no links
 
 	Dependencies func() []incident.Dependency // those that are watched now
 	Stats        func(id string) recloser.Stats
@@ -47,8 +49,10 @@ type Alerts struct {
 	o         Options
 	panel     string
 	box       *outbox.Outbox
-	channels  []channel.Channel   // as in o.Config
 	incidents *incident.Incidents // of run
+
+	turn sync.Mutex // of look and Reload: no message falls between two settings
+	told atomic.Pointer[told]
 
 	mu      sync.Mutex
 	heard   []recloser.Transition // not yet looked at
@@ -60,6 +64,14 @@ type Alerts struct {
 	stop    sync.Once
 	running sync.WaitGroup
 }
+
+// told is who is told, and when.
+type told struct {
+	config.Alerts
+	channels []channel.Channel // as in Alerts
+}
+
+func (t *told) rules() incident.Rules { return incident.Rules{Calm: t.Calm, Reminder: t.Reminder} }
 
 // recentMessages is how many messages are kept for Messages.
 const recentMessages = 100
@@ -83,14 +95,8 @@ func New(o Options) *Alerts {
 		o: o, panel: strings.TrimRight(o.PanelURL, "/"),
 		wake: make(chan struct{}, 1), quit: make(chan struct{}),
 	}
-	var all []outbox.Channel
-	for _, c := range o.Config.Channels {
-		to := channel.New(c, o.Client)
-		a.channels = append(a.channels, to)
-		all = append(all, outbox.Channel{Name: c.Name, Fallback: c.Fallback, Channel: to})
-	}
-	a.box = outbox.New(outbox.Options{Channels: all, History: o.History, Log: o.Log})
-	a.incidents = incident.New(incident.Rules{Calm: o.Config.Calm, Reminder: o.Config.Reminder}, incident.World{
+	a.box = outbox.New(outbox.Options{Channels: a.tell(o.Config), History: o.History, Log: o.Log})
+	a.incidents = incident.New(a.told.Load().rules(), incident.World{
 		Dependencies: o.Dependencies, Stats: o.Stats, Limits: o.Limits, Covers: o.Covers, Us: o.Us,
 	})
 	kept, err := o.History.Incidents(context.Background())
@@ -105,16 +111,35 @@ func New(o Options) *Alerts {
 	return a
 }
 
-// Start starts a goroutine that follows incidents, and one for each channel. Call it
-// once, and Stop later.
+// tell makes the channels of c, has what comes from now on go by it, and returns them
+// for the outbox.
+func (a *Alerts) tell(c config.Alerts) (all []outbox.Channel) {
+	t := &told{Alerts: c}
+	for _, one := range c.Channels {
+		to := channel.New(one, a.o.Client)
+		t.channels = append(t.channels, to)
+		all = append(all, outbox.Channel{Name: one.Name, Fallback: one.Fallback, Channel: to})
+	}
+	a.told.Store(t)
+	return all
+}
+
+// Reload puts other settings in force. What waits for a channel of the same name goes
+// out by its new settings, at once; what waits for one that is gone is given up.
+func (a *Alerts) Reload(c config.Alerts) {
+	a.turn.Lock()
+	defer a.turn.Unlock()
+	if !reflect.DeepEqual(c, a.told.Load().Alerts) {
+		a.box.Reload(a.tell(c))
+	}
+}
+
+// Start starts a goroutine that follows incidents, one that tells again what lasts, and
+// one for each channel. Call it once, and Stop later.
 func (a *Alerts) Start() {
 	a.box.Start()
 	a.running.Go(a.run)
-	for i, c := range a.channels {
-		if r, ok := c.(channel.Refresher); ok {
-			a.running.Go(func() { a.refresh(a.o.Config.Channels[i], r) })
-		}
-	}
+	a.running.Go(a.refresh)
 }
 
 // Stop sends what is due while ctx lasts; the rest goes out after the next start.
@@ -156,18 +181,22 @@ func (a *Alerts) run() {
 
 // look does what is due, and writes down what came of it.
 func (a *Alerts) look(now time.Time) {
+	a.turn.Lock()
+	defer a.turn.Unlock()
 	a.mu.Lock()
 	heard := a.heard
 	a.heard = nil
 	a.mu.Unlock()
-	for _, t := range heard {
-		a.incidents.Observe(t, now)
+	t := a.told.Load()
+	a.incidents.SetRules(t.rules())
+	for _, heard := range heard {
+		a.incidents.Observe(heard, now)
 	}
 	var letters []outbox.Letter
 	messages := a.incidents.Look(now)
 	for i := range messages {
 		messages[i].Panel = a.panel
-		letters = append(letters, a.route(messages[i])...)
+		letters = append(letters, a.route(t, messages[i])...)
 	}
 	var changes []history.Change
 	for _, k := range a.incidents.Changed() {
@@ -186,10 +215,10 @@ func (a *Alerts) look(now time.Time) {
 }
 
 // route returns the letters of a message: to each channel what it is told about.
-func (a *Alerts) route(m message.Message) []outbox.Letter {
+func (a *Alerts) route(t *told, m message.Message) []outbox.Letter {
 	var all []outbox.Letter
-	for _, c := range a.o.Config.Channels {
-		if part, ok := a.partFor(c, m); ok {
+	for _, c := range t.Channels {
+		if part, ok := a.partFor(t, c, m); ok {
 			all = append(all, outbox.Letter{Channel: c.Name, Message: part})
 		}
 	}
@@ -197,9 +226,9 @@ func (a *Alerts) route(m message.Message) []outbox.Letter {
 }
 
 // partFor returns the part of a message that a channel is told.
-func (a *Alerts) partFor(c config.Channel, m message.Message) (message.Message, bool) {
+func (a *Alerts) partFor(t *told, c config.Channel, m message.Message) (message.Message, bool) {
 	if len(c.Groups) == 0 {
-		return m, !a.o.Config.IsFallback(c.Name)
+		return m, !t.IsFallback(c.Name)
 	}
 	part, ok := m.For(func(i message.Item) bool { return slices.Contains(c.Groups, i.Group) })
 	part.Of = 0
@@ -211,9 +240,12 @@ func (a *Alerts) partFor(c config.Channel, m message.Message) (message.Message, 
 	return part, ok
 }
 
-// refresh tells a channel again and again what lasts.
-func (a *Alerts) refresh(c config.Channel, r channel.Refresher) {
-	ticker := time.NewTicker(r.Every())
+// refreshEvery is how often those are told again what lasts who forget it.
+const refreshEvery = time.Minute
+
+// refresh does so until Stop.
+func (a *Alerts) refresh() {
+	ticker := time.NewTicker(refreshEvery)
 	defer ticker.Stop()
 	for {
 		select {
@@ -221,19 +253,32 @@ func (a *Alerts) refresh(c config.Channel, r channel.Refresher) {
 		case <-a.quit:
 			return
 		}
-		a.mu.Lock()
-		lasting := a.lasting
-		a.mu.Unlock()
-		ctx, cancel := context.WithTimeout(context.Background(), r.Every()/6)
-		for _, m := range lasting {
-			m.Panel, m.At = a.panel, time.Now()
-			if part, ok := a.partFor(c, m); ok {
-				if err := r.Refresh(ctx, part); err != nil {
-					a.o.Log.WarnContext(ctx, "alerts that last were not told again", "channel", c.Name, "error", err)
-				}
+		var all sync.WaitGroup // at once: one that hangs must not make the others wait
+		t := a.told.Load()
+		for i, c := range t.channels {
+			if r, ok := c.(channel.Refresher); ok {
+				all.Go(func() { a.refreshOne(t, t.Channels[i], r) })
 			}
 		}
-		cancel()
+		all.Wait()
+	}
+}
+
+func (a *Alerts) refreshOne(t *told, c config.Channel, r channel.Refresher) {
+	ctx, cancel := context.WithTimeout(context.Background(), refreshEvery/6)
+	defer cancel()
+	a.mu.Lock()
+	lasting := a.lasting
+	a.mu.Unlock()
+	for _, m := range lasting {
+		m.Panel, m.At = a.panel, time.Now()
+		part, ok := a.partFor(t, c, m)
+		if !ok {
+			continue
+		}
+		if err := r.Refresh(ctx, part); err != nil {
+			a.o.Log.WarnContext(ctx, "alerts that last were not told again", "channel", c.Name, "error", err)
+		}
 	}
 }
 
@@ -252,13 +297,13 @@ func (a *Alerts) Deliveries(name, before string, limit int) []outbox.Delivery {
 }
 
 // Channels returns the channels there are. Their URLs print as "***".
-func (a *Alerts) Channels() []config.Channel { return slices.Clone(a.o.Config.Channels) }
+func (a *Alerts) Channels() []config.Channel { return slices.Clone(a.told.Load().Channels) }
 
 // Waits returns how many messages wait to be sent to a channel.
 func (a *Alerts) Waits(name string) int { return a.box.Waits(name) }
 
-// Test sends a message that says that it is a test to the named channel, which must
-// be one of Channels, and returns how that went.
+// Test sends a message that says that it is a test to the named channel, and returns how
+// that went.
 func (a *Alerts) Test(ctx context.Context, name, by string) outbox.Delivery {
 	now := time.Now()
 	return a.box.Now(ctx, outbox.Letter{Channel: name, Message: message.Message{

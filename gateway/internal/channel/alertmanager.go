@@ -13,12 +13,9 @@ import (
 // the incident or the override lasts, and is resolved by its end.
 type alertmanager struct{ *poster }
 
-const (
-	refreshEvery = time.Minute
-	// lasts is for how long an alert fires that is not told again: a gateway that
-	// is gone leaves none behind.
-	lasts = 5 * time.Minute
-)
+// lasts is for how long an alert fires that is not told again: a gateway that is gone
+// leaves none behind.
+const lasts = 5 * time.Minute
 
 // alert is one of the API's.
 type alert struct {
@@ -35,9 +32,6 @@ const (
 	nameByHand = "RecloserByHand"
 	nameTest   = "RecloserTest"
 )
-
-// Every is how often Refresh is to be called.
-func (alertmanager) Every() time.Duration { return refreshEvery }
 
 // Refresh posts again what lasts.
 func (c alertmanager) Refresh(ctx context.Context, m message.Message) error { return c.Send(ctx, m) }

@@ -21,9 +21,8 @@ type Channel interface {
 	Send(ctx context.Context, m message.Message) error
 }
 
-// Refresher is a channel that forgets what it is not told again and again.
+// Refresher is a channel that forgets what it is not told again each minute.
 type Refresher interface {
-	Every() time.Duration
 	// Refresh tells what lasts. m has the incidents that do.
 	Refresh(ctx context.Context, m message.Message) error
 }

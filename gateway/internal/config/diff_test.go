@@ -35,7 +35,7 @@ routes:
 			"listen admin.url admin.tls.cert admin.tls.key limits.streams storage",
 		},
 		{"no tls", "tls: { cert: a, key: b }" + base, base, "tls.cert: no longer a, tls.key: no longer b; only after a restart: tls.cert, tls.key", "tls.cert tls.key"},
-		{"a secret", alerts + base, strings.Replace(alerts, "https://hook.example/SECRET", "${NEW_URL}", 1) + base, "alerts.teams.teams-1.url: *** -> ***; only after a restart: alerts.teams.teams-1.url", "alerts.teams.teams-1.url"},
+		{"a secret", alerts + base, strings.Replace(alerts, "https://hook.example/SECRET", "${NEW_URL}", 1) + base, "alerts.teams.teams-1.url: *** -> ***", ""},
 	} {
 		parse := func(text string) *Config {
 			c, err := Parse("x.yaml", []byte(text))

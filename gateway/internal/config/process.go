@@ -72,7 +72,7 @@ func (c *Config) contentKeys() []key {
 		{name: "include", value: c.includes(), span: "paths, with `*` at will", means: "files with more `dependencies` and `routes`, seen from the folder of this one: [include](#include)"},
 		{name: "dependencies", value: c.dependencies(), needed: true, span: "at least one", means: "ids, each with its [settings](#dependencies)"},
 		{name: "routes", value: c.routes(), needed: true, span: "at least one", means: "which requests go where: [routes](#routes)"},
-		{name: "alerts", value: c.Alerts.value(), restart: true, means: "who is told: [alerts](#alerts)"},
+		{name: "alerts", value: c.Alerts.value(), means: "who is told: [alerts](#alerts)"},
 	}
 }
 

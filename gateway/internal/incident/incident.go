@@ -113,6 +113,10 @@ func New(r Rules, w World) *Incidents {
 	return &Incidents{rules: r, world: w, records: make(map[string]*record), changed: make(map[string]struct{})}
 }
 
+// SetRules has other rules hold from now on. Reminders of an incident that lasts stay as
+// they are planned.
+func (s *Incidents) SetRules(r Rules) { s.rules = r }
+
 // Observe takes a transition of a dependency's breaker.
 func (s *Incidents) Observe(t recloser.Transition, now time.Time) {
 	id := t.Name

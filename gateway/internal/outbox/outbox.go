@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -72,16 +73,17 @@ type Channel struct {
 
 // Outbox holds what is to be sent. It is safe for concurrent use.
 type Outbox struct {
-	o       Options
-	outlets map[string]*outlet
+	o Options
 
-	saving sync.Mutex // one at a time writes down how deliveries are; taken before mu
-	mu     sync.Mutex
-	all    []*Delivery          // oldest first
-	last   int64                // millisecond and number of the last ID
-	dirty  map[string]*Delivery // to be written down, by ID; nil: to be forgotten
+	saving  sync.Mutex // one at a time writes down how deliveries are; taken before mu
+	mu      sync.Mutex
+	outlets map[string]*outlet
+	all     []*Delivery          // oldest first
+	last    int64                // millisecond and number of the last ID
+	dirty   map[string]*Delivery // to be written down, by ID; nil: to be forgotten
 
 	running  sync.WaitGroup
+	life     context.Context // of outlets; nil before Start
 	abandon  context.CancelFunc
 	stopping chan struct{}
 	stopOnce sync.Once
@@ -92,11 +94,52 @@ type Outbox struct {
 func New(o Options) *Outbox {
 	b := &Outbox{o: o, outlets: make(map[string]*outlet), dirty: make(map[string]*Delivery), abandon: func() {}, stopping: make(chan struct{})}
 	for _, c := range o.Channels {
-		b.outlets[c.Name] = &outlet{Channel: c, box: b, log: o.Log.With("channel", c.Name), wake: make(chan struct{}, 1)}
+		b.outlets[c.Name] = newOutlet(c, b)
 	}
 	b.restore()
 	return b
 }
+
+// Reload puts other channels in the place of those there are. One that keeps its name
+// keeps what waits for it, which is tried again at once, by its new settings. What waits
+// for one that is gone is given up.
+func (b *Outbox) Reload(channels []Channel) {
+	defer b.save()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	before := b.outlets
+	b.outlets = make(map[string]*outlet)
+	for _, c := range channels {
+		o := before[c.Name]
+		if o == nil {
+			o = newOutlet(c, b)
+			b.run(o)
+		} else {
+			o.Channel = c
+			o.poke(o.changed)
+		}
+		b.outlets[c.Name] = o
+	}
+	for name, o := range before {
+		if b.outlets[name] != nil {
+			continue
+		}
+		close(o.gone)
+		lost := 0
+		for _, d := range b.all {
+			if d.Channel == name && d.Result == Waiting && !d.sending { // else settle does it
+				b.done(d, GivenUp, noChannel)
+				lost++
+			}
+		}
+		if lost > 0 {
+			o.log.Error("alerts given up: "+noChannel, "count", lost)
+		}
+	}
+}
+
+// noChannel is why what waits for a channel is given up that is not there any more.
+const noChannel = "the channel is no longer in the configuration"
 
 func (b *Outbox) restore() {
 	records, err := b.o.History.Deliveries(context.Background())
@@ -110,7 +153,7 @@ func (b *Outbox) restore() {
 		switch {
 		case d.Result != Waiting:
 		case b.outlets[d.Channel] == nil:
-			b.done(d, GivenUp, "the channel is no longer in the configuration")
+			b.done(d, GivenUp, noChannel)
 		case d.Message == nil || len(d.Message.Items) == 0: // it was being sent when it was overtaken
 			b.done(d, Overtaken, "")
 		}
@@ -126,9 +169,17 @@ func (b *Outbox) restore() {
 
 // Start starts one goroutine for each channel. Call it once, and Stop later.
 func (b *Outbox) Start() {
-	ctx, cancel := context.WithCancel(context.Background())
-	b.abandon = cancel
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.life, b.abandon = context.WithCancel(context.Background())
 	for _, o := range b.outlets {
+		b.run(o)
+	}
+}
+
+// run starts an outlet, if the outbox is started. It needs mu.
+func (b *Outbox) run(o *outlet) {
+	if ctx := b.life; ctx != nil {
 		b.running.Go(func() { o.run(ctx, b.stopping) })
 	}
 }
@@ -186,7 +237,7 @@ func (b *Outbox) Push(letters []Letter, changes ...history.Change) {
 	b.mu.Unlock()
 	b.write(changes...)
 	for _, o := range to {
-		o.poke()
+		o.poke(o.wake)
 	}
 }
 
@@ -294,13 +345,22 @@ func (b *Outbox) Deliveries(name, before string, limit int) []Delivery {
 	return all
 }
 
-// Now sends a message to a channel that there is at once, past the queue, and notes
-// how it went.
+// Now sends a message to a channel at once, past the queue, and notes how it went.
 func (b *Outbox) Now(ctx context.Context, l Letter) Delivery {
-	o := b.outlets[l.Channel]
-	ctx, cancel := context.WithTimeout(ctx, deadline)
-	defer cancel()
-	err := o.Send(ctx, l.Message)
+	b.mu.Lock()
+	var err error
+	var to channel.Channel
+	if o := b.outlets[l.Channel]; o != nil {
+		to = o.Channel
+	}
+	b.mu.Unlock()
+	if to == nil {
+		err = errors.New(noChannel)
+	} else {
+		ctx, cancel := context.WithTimeout(ctx, deadline)
+		defer cancel()
+		err = to.Send(ctx, l.Message)
+	}
 	b.mu.Lock()
 	d := b.add(l, nil)
 	d.Tries = 1

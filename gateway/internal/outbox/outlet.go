@@ -25,34 +25,44 @@ const (
 
 // outlet sends to one channel.
 type outlet struct {
-	Channel
-	box  *Outbox
-	log  *slog.Logger
-	wake chan struct{} // holds one: something was pushed
+	Channel // of the outbox's mu: a reload changes it
+	box     *Outbox
+	log     *slog.Logger
+	wake    chan struct{} // holds one: something was pushed
+	changed chan struct{} // holds one: Channel has changed
+	gone    chan struct{} // closed once it is none of the outbox's any more
 
 	// Of run.
 	failures int       // in a row
 	failing  time.Time // since when
 }
 
-func (o *outlet) poke() {
+func newOutlet(c Channel, b *Outbox) *outlet {
+	return &outlet{
+		Channel: c, box: b, log: b.o.Log.With("channel", c.Name),
+		wake: make(chan struct{}, 1), changed: make(chan struct{}, 1), gone: make(chan struct{}),
+	}
+}
+
+func (*outlet) poke(signal chan struct{}) {
 	select {
-	case o.wake <- struct{}{}:
+	case signal <- struct{}{}:
 	default:
 	}
 }
 
-// run sends until stopping is closed and nothing waits, or ctx is done. A failure
-// holds up the whole outlet, not one message: the other side is what failed.
+// run sends until stopping is closed and nothing waits, or ctx is done, or the channel
+// is gone. A failure holds up the whole outlet, not one message: the other side is what
+// failed.
 func (o *outlet) run(ctx context.Context, stopping <-chan struct{}) {
 	var next time.Time // not before
-	for o.wait(ctx, stopping) && sleepUntil(ctx, next) {
-		d, m, ok := o.take() // only now: it may have been overtaken meanwhile
-		if !ok {
+	for o.wait(ctx, stopping) && o.sleepUntil(ctx, next) {
+		d, m, to := o.take() // only now: it may have been overtaken meanwhile
+		if d == nil {
 			continue
 		}
 		try, cancel := context.WithTimeout(ctx, deadline)
-		err := o.Send(try, m)
+		err := to.Send(try, m)
 		cancel()
 		if err != nil && ctx.Err() != nil {
 			return // it is still there after the next start
@@ -64,28 +74,42 @@ func (o *outlet) run(ctx context.Context, stopping <-chan struct{}) {
 // wait returns true once something waits, and false if nothing more will come or
 // ctx is done.
 func (o *outlet) wait(ctx context.Context, stopping <-chan struct{}) bool {
-	for o.box.Waits(o.Name) == 0 {
+	for !o.box.ready(o) {
 		select {
 		case <-o.wake:
 		case <-ctx.Done():
 			return false
+		case <-o.gone:
+			return false
 		case <-stopping:
-			return o.box.Waits(o.Name) > 0
+			return o.box.ready(o)
 		}
 	}
 	return ctx.Err() == nil
 }
 
+// ready reports whether there is something for an outlet to take.
+func (b *Outbox) ready(o *outlet) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.ContainsFunc(b.all, o.takes)
+}
+
+// takes reports whether a delivery waits for the outlet. It needs the outbox's mu.
+func (o *outlet) takes(d *Delivery) bool {
+	return d.Channel == o.Name && d.Result == Waiting && !d.sending && o.box.outlets[o.Name] == o
+}
+
 // take returns the oldest delivery that waits, with all others of its kind in the
-// same message: it lags, if there are some.
-func (o *outlet) take() (*Delivery, message.Message, bool) {
+// same message: it lags, if there are some. It returns nil if there is none.
+func (o *outlet) take() (*Delivery, message.Message, channel.Channel) {
 	b := o.box
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var head *Delivery
 	for _, d := range b.all {
 		switch {
-		case d.Channel != o.Name || d.Result != Waiting:
+		case !o.takes(d):
 		case head == nil:
 			head = d
 		case d.Kind == head.Kind && d.Kind != message.Test:
@@ -95,13 +119,13 @@ func (o *outlet) take() (*Delivery, message.Message, bool) {
 		}
 	}
 	if head == nil {
-		return nil, message.Message{}, false
+		return nil, message.Message{}, nil
 	}
 	if len(head.Dependencies) != len(head.Message.Items) { // a part was overtaken during the last try
 		head.set(*head.Message)
 	}
 	head.sending = true
-	return head, *head.Message, true
+	return head, *head.Message, o.Channel
 }
 
 // settle notes how a try went, and returns how long to wait before the next one.
@@ -128,6 +152,15 @@ func (o *outlet) settle(ctx context.Context, d *Delivery, err error) time.Durati
 	}
 	if o.failing.IsZero() {
 		o.failing = now
+	}
+	if b.outlets[o.Name] != o { // a reload took it away while it was sending
+		if next := b.outlets[o.Name]; next != nil {
+			next.poke(next.wake)
+		} else {
+			b.done(d, GivenUp, noChannel+"; the last try: "+d.Why)
+			log.ErrorContext(ctx, "alert given up: "+noChannel, "error", err)
+		}
+		return 0
 	}
 	permanent := refused != nil && refused.Permanent
 	lost := refused != nil && refused.Address // nobody is there who could take it
@@ -178,7 +211,7 @@ func (o *outlet) handOver(d *Delivery) bool {
 		l := Letter{o.Fallback, news}
 		o.box.overtake(l)
 		o.box.add(l, append(slices.Clone(d.Via), o.Name))
-		to.poke()
+		to.poke(to.wake)
 	}
 	return true
 }
@@ -193,14 +226,26 @@ func backoff(failures int) time.Duration {
 	return d/2 + rand.N(d/2)
 }
 
-// sleepUntil returns false if ctx is done first.
-func sleepUntil(ctx context.Context, t time.Time) bool {
-	timer := time.NewTimer(time.Until(t))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
+// sleepUntil returns false if ctx is done first, or the channel gone. If the channel has
+// changed, it is no longer as it was when t was reckoned.
+func (o *outlet) sleepUntil(ctx context.Context, t time.Time) bool {
+	for {
+		timer := time.NewTimer(time.Until(t))
+		select {
+		case <-timer.C:
+			return true
+		case <-o.changed:
+			o.failures, o.failing = 0, time.Time{}
+			if soon := time.Now().Add(pace); soon.Before(t) {
+				t = soon
+			}
+		case <-ctx.Done():
+			timer.Stop()
+			return false
+		case <-o.gone:
+			timer.Stop()
+			return false
+		}
+		timer.Stop()
 	}
 }

@@ -1,0 +1,66 @@
+package alert
+
+import (
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/gateway/internal/config"
+)
+
+// Channels, routes and rules are those of the last reload, and an incident goes on.
+func TestReload(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t, &webhooks{}, none, teams("ops", "old.example"), teams("coast", "coast.example", "coast"))
+		r.goes("h", recloser.Closed, recloser.Open)
+		pass(10 * time.Second)
+		r.Reload(config.Alerts{Calm: 10 * time.Minute, Reminder: time.Hour, Channels: []config.Channel{
+			teams("ops", "new.example"), teams("coast", "coast.example", "hills"),
+			{Kind: config.Alertmanager, Name: "am", URL: "http://am.example"},
+		}})
+		if all := r.Channels(); len(all) != 3 {
+			t.Errorf("channels %v", all)
+		}
+		pass(time.Minute + time.Second)
+		r.w.want(t, "am.example", "") // what lasts, by its own form
+		r.goes("h", recloser.HalfOpen, recloser.Closed)
+		pass(9 * time.Minute)
+		r.w.want(t, "new.example")
+		pass(time.Minute + 5*time.Second)
+		r.w.want(t, "old.example", "Hotel is cut off")
+		r.w.want(t, "new.example", "Hotel is back")
+		r.w.want(t, "coast.example", "Hotel is cut off")
+		r.end(t)
+	})
+}
+
+// G16: a reload in the quiet time after a message makes no second one, and one that
+// changes nothing does not hurry what has to wait.
+func TestG16ReloadInTheQuietTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refused := 0
+		w := &webhooks{answer: func(*http.Request) (*http.Response, error) {
+			if refused++; refused == 1 {
+				return &http.Response{StatusCode: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"30"}}, Body: http.NoBody}, nil
+			}
+			return &http.Response{StatusCode: http.StatusAccepted, Body: http.NoBody}, nil
+		}}
+		r := start(t, w, none, teams("ops", "prod.example"))
+		same := config.Alerts{Calm: time.Minute, Reminder: time.Hour, Channels: []config.Channel{teams("ops", "prod.example")}}
+		r.goes("h", recloser.Closed, recloser.Open)
+		for range 20 {
+			r.Reload(same)
+			pass(time.Second)
+		}
+		r.w.want(t, "prod.example", "Hotel is cut off")
+		pass(20 * time.Second)
+		for range 20 {
+			r.Reload(same)
+			pass(time.Second)
+		}
+		r.w.want(t, "prod.example", "Hotel is cut off", "Hotel is cut off") // refused, and then accepted
+		r.end(t)
+	})
+}
