@@ -38,14 +38,17 @@ type member struct {
 	had    map[string]bool          // roles that this node had while the store was there
 }
 
-// newMember opens the store that c names, which need not be there; nil if it names none.
-func newMember(c *config.Config, version string, probe func(context.Context, string) error, log *slog.Logger) (*member, error) {
-	if !c.Store.Shared() {
+// newMember opens the store that c names, which need not be there; nil if it names none
+// and none is given.
+func newMember(c *config.Config, store fleet.Store, version string, probe func(context.Context, string) error, log *slog.Logger) (_ *member, err error) {
+	switch {
+	case store != nil:
+	case !c.Store.Shared():
 		return nil, nil
-	}
-	store, err := openStore(&c.Store, log)
-	if err != nil {
-		return nil, fmt.Errorf("store in %s: %w", c.File, err)
+	default:
+		if store, err = openStore(&c.Store, log); err != nil {
+			return nil, fmt.Errorf("store in %s: %w", c.File, err)
+		}
 	}
 	f := c.Fleet
 	node, err := fleet.New(fleet.Config{
@@ -223,7 +226,7 @@ func (g *Gateway) opinion(ctx context.Context, id string) error {
 // stored says how history is kept.
 func (g *Gateway) stored(c *config.Config) history.Options {
 	o := history.Options{Path: c.Storage.Path, Log: g.log}
-	if c.Store.Shared() {
+	if g.member != nil {
 		o.Fleet = func() {
 			if s := g.sharing; s != nil {
 				s.Wake()

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/fleet"
 	"github.com/recloser-go/recloser/gateway/internal/bulkhead"
 	"github.com/recloser-go/recloser/gateway/internal/certs"
 	"github.com/recloser-go/recloser/gateway/internal/config"
@@ -34,6 +35,7 @@ type Options struct {
 	Log     *slog.Logger                   // nil: nothing is logged
 	Version string                         // of this program, as /version says it
 	Started func()                         // called once calls are accepted; nil: nobody needs to know
+	Store   fleet.Store                    // what nodes share, closed by Stop; nil: as Config says
 }
 
 // Gateway is one gateway. Start it once and Stop it once; its other methods may

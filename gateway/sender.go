@@ -31,9 +31,9 @@ type sender struct {
 	stopped bool
 }
 
-func newSender(s sender) *sender {
+func newSender(s *sender) *sender {
 	s.alerts = s.make()
-	return &s
+	return s
 }
 
 // run begins and ends to send as this node becomes the sender and another does, until

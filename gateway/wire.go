@@ -60,11 +60,10 @@ func New(o Options) (*Gateway, error) {
 	if err != nil {
 		return nil, stopped(clock, err)
 	}
-	g.history = history.Open(g.stored(c))
-	if g.member, err = newMember(c, o.Version, g.opinion, o.Log); err != nil {
-		g.close()
-		return nil, err
+	if g.member, err = newMember(c, o.Store, o.Version, g.opinion, o.Log); err != nil {
+		return nil, stopped(clock, err)
 	}
+	g.history = history.Open(g.stored(c))
 	g.deps = dependency.Maker{
 		Clock:     clock,
 		Operator:  g.member.operator,
@@ -77,7 +76,7 @@ func New(o Options) (*Gateway, error) {
 		g.keeper.fleet = true
 		g.sharing = sharing.New(sharing.Options{Store: g.member.store, History: g.history, Changed: g.adopted, Log: o.Log})
 	}
-	g.sender = newSender(sender{
+	g.sender = newSender(&sender{
 		alone: g.member == nil, leads: func() bool { return g.member.leads(roleSender) },
 		make: g.newAlerts, all: g.deps.All, history: g.history, log: o.Log,
 	})
