@@ -190,8 +190,8 @@ func (s *site) card(t *testing.T, want string) {
 		}
 	case <-time.After(patience):
 		t.Errorf("nobody was told %q; the logs are", want)
-		for _, log := range s.logs {
-			t.Log(log)
+		for i, log := range s.logs {
+			t.Logf("%s\n%+v", log, s.nodes[i].member.node.Status())
 		}
 	}
 }
