@@ -36,7 +36,13 @@ type member struct {
 	mu     sync.Mutex
 	joined []*dependency.Dependency // as the list of dependencies was when it was looked at last
 	had    map[string]bool          // roles that this node had while the store was there
+	seen   fleet.Status             // not older than seenFor
+	of     map[string]*fleet.BreakerStatus
+	seenAt time.Time
 }
+
+// seenFor is how long a look at the fleet serves all who ask.
+const seenFor = 200 * time.Millisecond
 
 // newMember opens the store that c names, which need not be there; nil if it names none
 // and none is given.
@@ -109,12 +115,27 @@ func (m *member) leads(role string) bool {
 		return true
 	}
 	holds := m.node.Holds(role)
+	s, _ := m.status()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.node.Status().Mode == fleet.Shared {
+	if s.Mode == fleet.Shared {
 		m.had[role] = holds
 	}
 	return holds || m.had[role]
+}
+
+// status returns what is known of the fleet, and of each breaker by name.
+func (m *member) status() (fleet.Status, map[string]*fleet.BreakerStatus) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if now := time.Now(); now.Sub(m.seenAt) > seenFor {
+		m.seen, m.seenAt = m.node.Status(), now
+		m.of = make(map[string]*fleet.BreakerStatus, len(m.seen.Breakers))
+		for i := range m.seen.Breakers {
+			m.of[m.seen.Breakers[i].Name] = &m.seen.Breakers[i]
+		}
+	}
+	return m.seen, m.of
 }
 
 // match has the breakers of all dependencies there are follow the fleet, and no others.

@@ -22,7 +22,9 @@ func TestReloadTakesAlerts(t *testing.T) {
 	defer wrong.Close()
 	mended := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { right.Add(1) }))
 	defer mended.Close()
-	with := func(channels string) string { return before + "storage: off\nalerts: { webhook: [" + channels + "] }\n" }
+	with := func(channels string) string {
+		return before + "storage: off\nalerts: { webhook: [" + channels + "] }\n"
+	}
 	at := func(name, url string) string { return fmt.Sprintf("{ name: %s, url: %q }", name, url) }
 
 	next := with(at("ops", wrong.URL+"/s3cr3t-path"))

@@ -157,7 +157,7 @@ func (g *Gateway) newAdmin() (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return admin.New(admin.Options{
+	o := admin.Options{
 		Dependencies: g.deps,
 		History:      g.history,
 		Maintenance:  g.maintenance,
@@ -179,7 +179,11 @@ func (g *Gateway) newAdmin() (http.Handler, error) {
 		Log:          g.log,
 		Hosts:        hosts(c.Admin),
 		Quit:         g.life.Done(),
-	}), nil
+	}
+	if g.member != nil {
+		o.Fleet, o.Node = g.member.status, c.Fleet.Node
+	}
+	return admin.New(o), nil
 }
 
 // tellPeople has messages sent. Those about a key of many would be too many.
