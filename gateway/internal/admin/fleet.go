@@ -3,6 +3,8 @@ package admin
 import (
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/recloser-go/recloser/fleet"
 	"github.com/recloser-go/recloser/gateway/internal/dependency"
 )
@@ -51,6 +53,35 @@ func exampleFleet() *Fleet {
 		Name: "parks", Node: "gateway-1", Store: "redis", Mode: "shared", Since: exampleTime, Contact: &exampleTime,
 		Members: []Member{{Node: "gateway-1", Version: "v0.1.0", Revision: 1}, {Node: "gateway-2", Version: "v0.1.0", Revision: 1}},
 	}
+}
+
+var (
+	fleetMode    = metric("fleet_mode", "1 for what the store is to this gateway, else 0; absent if it is alone.", "mode")
+	fleetNodes   = metric("fleet_nodes", "Gateways that live, this one too.")
+	fleetContact = metric("fleet_contact_seconds", "How long ago the store answered; absent before it did.")
+	fleetUnsaid  = metric("fleet_acts_not_shared", "Dependencies with an operator's act on this gateway that the others do not know yet.")
+)
+
+func fleetMetrics() []*prometheus.Desc {
+	return []*prometheus.Desc{fleetMode, fleetNodes, fleetContact, fleetUnsaid}
+}
+
+func (m *gatewayMetrics) collectFleet(s samples) {
+	seen, of := m.Fleet()
+	for _, mode := range []fleet.Mode{fleet.Shared, fleet.Kept, fleet.Alone} {
+		s.gauge(fleetMode, oneIf(seen.Mode == mode), string(mode))
+	}
+	s.gauge(fleetNodes, float64(len(seen.Nodes)))
+	if !seen.Contact.IsZero() {
+		s.gauge(fleetContact, time.Since(seen.Contact).Seconds())
+	}
+	unsaid := 0
+	for _, b := range of {
+		if b.NotShared != nil {
+			unsaid++
+		}
+	}
+	s.gauge(fleetUnsaid, float64(unsaid))
 }
 
 // fleetSeen returns what is known of the fleet; nil: the gateway is alone.
