@@ -52,8 +52,8 @@ func newMember(c *config.Config, store fleet.Store, version string, probe func(c
 	case !c.Store.Shared():
 		return nil, nil
 	default:
-		if store, err = openStore(&c.Store, log); err != nil {
-			return nil, fmt.Errorf("store in %s: %w", c.File, err)
+		if store, err = OpenStore(c, log); err != nil {
+			return nil, err
 		}
 	}
 	f := c.Fleet
@@ -68,16 +68,27 @@ func newMember(c *config.Config, store fleet.Store, version string, probe func(c
 	return &member{store: store, node: node, log: log, had: make(map[string]bool)}, nil
 }
 
-func openStore(c *config.Store, log *slog.Logger) (fleet.Store, error) {
-	if c.Postgres != "" {
-		return pgstore.Open(pgstore.Options{URL: c.Postgres.Reveal(), Schema: c.Prefix})
+// OpenStore opens the store that c names. It need not be there yet: an error says what
+// is wrong with the config.
+func OpenStore(c *config.Config, log *slog.Logger) (store fleet.Store, err error) {
+	if s := c.Store; s.Postgres != "" {
+		store, err = pgstore.Open(pgstore.Options{URL: s.Postgres.Reveal(), Schema: s.Prefix})
+	} else {
+		store, err = openRedis(s, log)
 	}
-	o, err := redisstore.ParseURL(c.Redis.Reveal())
+	if err != nil {
+		return nil, fmt.Errorf("store in %s: %w", c.File, err)
+	}
+	return store, nil
+}
+
+func openRedis(s config.Store, log *slog.Logger) (fleet.Store, error) {
+	o, err := redisstore.ParseURL(s.Redis.Reveal())
 	if err != nil {
 		return nil, err
 	}
 	if o.Prefix == "" {
-		o.Prefix = c.Prefix
+		o.Prefix = s.Prefix
 	}
 	redisstore.LogTo(log)
 	return redisstore.Open(o)
