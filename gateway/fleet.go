@@ -29,9 +29,11 @@ const (
 // member is this gateway's part in a fleet. Without a store it is nil, and each of its
 // methods says what holds for a gateway that is alone.
 type member struct {
-	store fleet.Store
-	node  *fleet.Node
-	log   *slog.Logger
+	store   fleet.Store
+	node    *fleet.Node
+	version string
+	probe   func(context.Context, string) error
+	log     *slog.Logger
 
 	mu     sync.Mutex
 	joined []*dependency.Dependency // as the list of dependencies was when it was looked at last
@@ -56,16 +58,30 @@ func newMember(c *config.Config, store fleet.Store, version string, probe func(c
 			return nil, err
 		}
 	}
-	f := c.Fleet
-	node, err := fleet.New(fleet.Config{
-		Fleet: f.Name, Node: f.Node, Version: version, Settings: uint64(f.Revision),
-		Rule:  fleet.Rule{Window: f.Window, Failures: f.Failures, Rate: f.Rate, Reporters: f.Reporters},
-		Probe: probe,
-	}, store)
+	m := &member{store: store, version: version, probe: probe, log: log, had: make(map[string]bool)}
+	m.node, err = fleet.New(m.settings(&c.Fleet), store)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("fleet in %s: %w", c.File, err), store.Close())
 	}
-	return &member{store: store, node: node, log: log, had: make(map[string]bool)}, nil
+	return m, nil
+}
+
+func (m *member) settings(f *config.Fleet) fleet.Config {
+	return fleet.Config{
+		Fleet: f.Name, Node: f.Node, Version: m.version, Settings: uint64(f.Revision),
+		Rule:  fleet.Rule{Window: f.Window, Failures: f.Failures, Rate: f.Rate, Reporters: f.Reporters},
+		Probe: m.probe,
+	}
+}
+
+// reload puts other settings in force, but for the names of fleet and node.
+func (m *member) reload(f *config.Fleet) {
+	if m == nil {
+		return
+	}
+	if err := m.node.Update(m.settings(f)); err != nil {
+		m.log.Error("the settings of the fleet stay as they were", "error", err)
+	}
 }
 
 // OpenStore opens the store that c names. It need not be there yet: an error says what
@@ -235,6 +251,22 @@ func (s shared) TryNow(by, why string) bool {
 		return s.b.TryNow(by, why)
 	}
 	return tried
+}
+
+func (s shared) TripNow(by, why string) bool {
+	tripped, err := s.node.TripNow(s.b.Name(), by, why)
+	if err != nil {
+		return s.b.TripNow(by, why)
+	}
+	return tripped
+}
+
+func (s shared) HoldTrials(d time.Duration) bool {
+	open, err := s.node.HoldTrials(s.b.Name(), d)
+	if err != nil {
+		return s.b.HoldTrials(d)
+	}
+	return open
 }
 
 // opinion asks a dependency how it is, for another node that alone has seen it fail. One

@@ -87,6 +87,7 @@ func (g *Gateway) putInForce(next *config.Config) (config.Changes, error) {
 	g.keeper.restore(context.Background(), next, func(id string) bool { return !there[id] })
 	g.process.SetMax(next.Limits.InFlight)
 	g.sender.reload(next.Alerts)
+	g.member.reload(&next.Fleet)
 	g.routes.Store(g.newRoutes(next.Routes))
 	g.maintenance.Look(context.Background())
 	for _, f := range g.certificates {

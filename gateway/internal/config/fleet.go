@@ -53,11 +53,11 @@ func (f *Fleet) keys() []key {
 	return []key{
 		{name: "name", value: line(&f.Name), restart: true, means: "of the fleet: nodes of another cannot use its store by mistake"},
 		{name: "node", value: line(&f.Node), restart: true, normal: "the machine's name", means: "of this process: no two may have the same"},
-		{name: "revision", value: whole(&f.Revision, 1, 1e9), restart: true, span: "`1` to `1000000000`", means: "of the settings: raise it with a change of thresholds. While nodes differ, those with an older one follow the fleet and do not decide for it"},
-		{name: "window", value: duration(&f.Window, time.Second, 10*time.Minute), restart: true, span: "`1s` to `10m`", means: "how far back the calls of all nodes count"},
-		{name: "failures", value: whole(&f.Failures, 1, 1000), restart: true, span: "`1` to `1000`", means: "this many bad calls of all nodes together trip"},
-		{name: "rate", value: shareUpTo(&f.Rate, 1), restart: true, span: "`1%` to `100%`", means: "if they are at least this share"},
-		{name: "reporters", value: whole(&f.Reporters, 1, 1000), restart: true, span: "`1` to `1000`", means: "nodes from which they must come, if so many had calls: one with a broken network trips nobody else"},
+		{name: "revision", value: whole(&f.Revision, 1, 1e9), span: "`1` to `1000000000`", means: "of the settings: raise it with a change of thresholds. While nodes differ, those with an older one follow the fleet and do not decide for it"},
+		{name: "window", value: duration(&f.Window, time.Second, 10*time.Minute), span: "`1s` to `10m`", means: "how far back the calls of all nodes count"},
+		{name: "failures", value: whole(&f.Failures, 1, 1000), span: "`1` to `1000`", means: "this many bad calls of all nodes together trip"},
+		{name: "rate", value: shareUpTo(&f.Rate, 1), span: "`1%` to `100%`", means: "if they are at least this share"},
+		{name: "reporters", value: whole(&f.Reporters, 1, 1000), span: "`1` to `1000`", means: "nodes from which they must come, if so many had calls: one with a broken network trips nobody else"},
 	}
 }
 

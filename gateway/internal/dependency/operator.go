@@ -14,6 +14,8 @@ type Operator interface {
 	Release(by, why string) bool
 	Reset(by, why string)
 	TryNow(by, why string) bool
+	TripNow(by, why string) bool
+	HoldTrials(d time.Duration) bool
 }
 
 var _ Operator = (*recloser.Breaker)(nil)

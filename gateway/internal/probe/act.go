@@ -20,9 +20,9 @@ const (
 
 // do does to a breaker what its watch wants.
 func (p *Prober) do(now time.Time, w *watch, a act) {
-	b := w.dep.Breaker
+	b := w.dep.Operator()
 	switch {
-	case a.do == try && w.dep.Operator().TryNow(Who, a.why):
+	case a.do == try && b.TryNow(Who, a.why):
 		w.say(now, ReasonEarly, a.why)
 	case a.do == trip && b.TripNow(Who, a.why):
 		w.say(now, ReasonTrip, a.why)
