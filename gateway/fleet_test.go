@@ -104,6 +104,13 @@ type site struct {
 
 func newSite(t *testing.T) *site {
 	t.Helper()
+	store := fleet.NewMemory()
+	return newSiteOn(t, "", func() *way { return &way{Store: store} })
+}
+
+// newSiteOn has the nodes share what the config says, or else what of returns.
+func newSiteOn(t *testing.T, yaml string, of func() *way) *site {
+	t.Helper()
 	s := &site{cards: make(chan string, 100)}
 	hotel := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/ping" {
@@ -124,9 +131,8 @@ func newSite(t *testing.T) *site {
 		w.WriteHeader(http.StatusAccepted)
 	}))
 	t.Cleanup(teams.Close)
-	store := fleet.NewMemory()
 	for i := range 3 {
-		w, log := &way{Store: store}, &gatewaytest.Log{}
+		log := &gatewaytest.Log{}
 		c := parse(t, fmt.Sprintf(`
 listen: "127.0.0.1:0"
 admin: { listen: "127.0.0.1:0" }
@@ -135,8 +141,15 @@ dependencies:
   hotel-1: { url: %q, name: Aurora, probe: { path: /ping, idle: 1s }, breaker: { open_for: 1s, jitter: off, spread: off } }
 routes: [ { path: "/hotels/{dependency}/*" } ]
 alerts: { calm: 1s, teams: [ { url: %q } ] }
-`, i, hotel.URL, teams.URL))
-		g, err := New(Options{Config: c, Log: slog.New(slog.NewTextHandler(log, nil)), Version: "test", Store: w})
+%s
+`, i, hotel.URL, teams.URL, yaml))
+		o := Options{Config: c, Log: slog.New(slog.NewTextHandler(log, nil)), Version: "test"}
+		if of != nil {
+			w := of()
+			o.Store = w
+			s.ways = append(s.ways, w)
+		}
+		g, err := New(o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -144,7 +157,7 @@ alerts: { calm: 1s, teams: [ { url: %q } ] }
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { stop(t, g) })
-		s.nodes, s.ways, s.logs = append(s.nodes, g), append(s.ways, w), append(s.logs, log)
+		s.nodes, s.logs = append(s.nodes, g), append(s.logs, log)
 	}
 	for _, g := range s.nodes {
 		eventually.True(t, patience, func() bool {
@@ -199,7 +212,11 @@ func (s *site) card(t *testing.T, want string) {
 // What two nodes have seen protects the third, which has not made a call; people are
 // told once; one trial at a time brings all of them back.
 func TestFleetTripsTogether(t *testing.T) {
-	s := newSite(t)
+	newSite(t).tripsTogether(t)
+}
+
+func (s *site) tripsTogether(t *testing.T) {
+	t.Helper()
 	for i := range 3 {
 		if code := s.call(t, i); code != http.StatusOK {
 			t.Fatalf("node %d: %d", i, code)
