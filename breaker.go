@@ -53,6 +53,7 @@ type past struct {
 	suspect      int64         // the limit that was set; 0: none
 	hearing      *hearing      // nil unless the breaker is open by suspicion
 	leaving      []*release    // of callers of an earlier period who are not past the suspect limit
+	lead                       // of a fleet
 }
 
 // New returns a closed breaker with the settings of cfg, or an error that

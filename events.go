@@ -31,6 +31,7 @@ const (
 	ReasonWitness     Reason = "witness"        // open -> half-open: a call that was suspected ended well after all
 	ReasonTripped     Reason = "tripped"        // by TripFor
 	ReasonRestored    Reason = "restored"       // by Restore: as it was before a restart
+	ReasonFleet       Reason = "fleet"          // the nodes of a fleet together, by Follow
 )
 
 // Why a call was refused, besides ReasonToldToWait, ReasonIsolated and
@@ -82,7 +83,7 @@ type Transition struct {
 	Suspects  int           // of ReasonSuspected: how many of the calls on which that rule's verdict rests were not bad for good; Counts has them in Slow
 	Suspect   time.Duration // of ReasonSuspected: the limit that they were past
 	Lifted    time.Duration // of ReasonWitness: how long that call took, so how long a good one may
-	By, Note  string        // an operator's act: who, and the reason given
+	By, Note  string        // an operator's act: who, and the reason given; of ReasonFleet, what its nodes have seen
 }
 
 // String returns one line, such as "hotel-3: closed -> open (run): 5 bad calls in a row".
@@ -100,6 +101,8 @@ func (t Transition) Why() string {
 	switch {
 	case t.By != "":
 		return fmt.Sprintf("by %s: %s", t.By, t.Note)
+	case t.Reason == ReasonFleet && t.Note != "":
+		return t.Note
 	case t.Reason == ReasonSuspected:
 		return t.whySuspected()
 	case t.Reason == ReasonUs:

@@ -90,6 +90,7 @@ func (b *Breaker) overdueCalls(p *period, at, start, limit, n int64) {
 // the rules.
 func (b *Breaker) badCalls(p *period, at, admitted, n int64, failed bool) {
 	p.throttled = 0
+	b.bad += uint64(n)
 	if admitted >= p.goodStart.Load() { // else it began before a call that was good
 		b.extendRun(p, at, admitted, n)
 	}
@@ -276,6 +277,7 @@ func (b *Breaker) judge(p *period, c *call, now, took int64, slow bool, e ending
 	case e.outcome == Ignored:
 		if impatient(c, now, e) && p.goodEnd.Load() < c.start {
 			b.cause = errGaveUp
+			b.bad++
 			b.extendRun(p, now, c.start, 1)
 			p.window.bookGaveUp()
 		}
@@ -316,5 +318,6 @@ func (b *Breaker) toldToWait(p *period, now int64, e ending) bool {
 	}
 	b.cause = e.err
 	b.open(now, now+int64(min(e.wait.After, b.cfg().RetryAfterMax)), ReasonToldToWait, Transition{Counts: b.countsAt(p, now)})
+	b.staysLed(p)
 	return true
 }

@@ -35,6 +35,10 @@ var moods = [...]mood{
 		model.Answered: 2, model.Sending: 1, model.Sent: 1, model.Cancelled: 2,
 	}, // running for longer than usual
 	{model.Allow: 30, model.Good: 16, model.Fail: 4, model.Due: 8, model.Advance: 10, model.TripNow: 3, model.HoldTrials: 6, model.TryNow: 1, model.Witness: 2}, // probes are sent
+	{
+		model.Allow: 36, model.Good: 14, model.Fail: 5, model.Cancelled: 1, model.Unmade: 1, model.Wait: 1, model.Advance: 8, model.Due: 8, model.Follow: 16,
+		model.Answered: 2, model.Isolate: 1, model.Hold: 1, model.Release: 2, model.HoldTrials: 2, model.TryNow: 1,
+	}, // a fleet
 }
 
 // drawer draws steps that mean something to the settings in force at first.

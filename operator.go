@@ -174,6 +174,9 @@ func (b *Breaker) HoldTrials(d time.Duration) (open bool) {
 			return
 		}
 		p.until.Store(max(p.until.Load(), now+min(int64(d), maxLease)))
+		if p.led {
+			b.own = p.until.Load()
+		}
 		b.openFor = time.Duration(p.until.Load() - p.since)
 		was := p.refused.Load()
 		p.refused.Store(&refused{b.refusalOf(p, was.err.Reason), was.calls})

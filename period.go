@@ -24,6 +24,7 @@ type period struct {
 	state    State // Closed, Open, HalfOpen or Isolated
 	early    bool  // HalfOpen: began before the open time was over
 	busy     bool  // Closed: the next good end matters to a rule
+	led      bool  // Open and HalfOpen: a fleet says when it ends, see Follow
 	since    int64
 	until    atomic.Int64 // Open and Isolated: the end, or never
 	override *override
@@ -144,7 +145,7 @@ func (b *Breaker) enter(p *period, at int64, t Transition) {
 		if longest := old.longest.Load(); longest > 0 {
 			b.longest = longest
 		}
-		if b.calm(old, at) && t.Reason != ReasonRestored {
+		if b.calm(old, at) && t.Reason != ReasonRestored && t.Reason != ReasonFleet {
 			b.step, b.tripped = 0, t.Reason.hasStep()
 		}
 	}
@@ -268,12 +269,13 @@ func (b *Breaker) next(p *period, now int64) (at int64, act action) {
 	sooner(b.nextRelease(), (*Breaker).releaseDue)
 	switch p.state {
 	case Open:
-		sooner(p.until.Load(), (*Breaker).endOpen)
+		sooner(b.endOfOpen(p), (*Breaker).endOpen)
 	case Isolated:
 		sooner(b.endOf(p.override, now), (*Breaker).endIsolation)
 		sooner(b.reviewOf(p.override, now), (*Breaker).review)
 	case HalfOpen:
 		sooner(p.nextLease(), (*Breaker).endLease)
+		sooner(b.endOfLead(p), (*Breaker).endLead)
 	case Closed:
 		sooner(b.nextExpiry(p, now), (*Breaker).expire)
 		sooner(p.nextOverdue(), (*Breaker).condemn)
@@ -292,6 +294,10 @@ func (b *Breaker) next(p *period, now int64) (at int64, act action) {
 func (b *Breaker) endOpen(_ *period, at, _ int64) { b.halfOpen(at, ReasonTime, Transition{}) }
 
 func (b *Breaker) endIsolation(p *period, at, _ int64) {
+	if b.leadEnd > at { // the fleet says what follows
+		b.led(at, at, ReasonExpired, Transition{By: p.override.by, Note: p.override.why})
+		return
+	}
 	b.halfOpen(at, ReasonExpired, Transition{By: p.override.by, Note: p.override.why})
 }
 

@@ -94,7 +94,7 @@ func (b *Breaker) read(now int64) Stats {
 		s.InFlight += s.Trials
 	}
 	if s.trip = seen.tripReason; p.state == Open {
-		s.openLeft = time.Duration(p.until.Load() - now)
+		s.openLeft = time.Duration(max(0, p.until.Load()-now)) // led, it may be over
 	}
 	if p.began != nil {
 		s.Began, s.Reason = *p.began, p.began.Reason

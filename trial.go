@@ -64,8 +64,11 @@ func (b *Breaker) takeTrial(p *period, now int64, c *call) bool {
 	if p.good > 0 {
 		slots = b.cfg().Trials
 	}
-	if len(p.leased) >= slots {
+	switch {
+	case p.led && b.taken >= b.allowed, !p.led && len(p.leased) >= slots:
 		return false
+	case p.led:
+		b.taken++
 	}
 	c.begin(p, now, b.rules().slowAfter())
 	t := &trial{start: now}
@@ -167,15 +170,22 @@ func (b *Breaker) goodTrial(p *period, at, took int64) {
 	b.leases = 0
 	b.longest = max(b.longest, took) // also where no closed period has shown how long a call takes
 	b.slowestTrial = max(b.slowestTrial, took)
-	if p.good < b.cfg().Trials {
-		return
+	switch {
+	case p.led:
+		b.trialsGood++ // what follows is for the fleet to say
+	case p.good >= b.cfg().Trials:
+		b.reclose(at, Transition{Reason: ReasonTrialsGood, Counts: Counts{Good: uint64(p.good)}})
 	}
-	next := b.newPeriod(Closed, at, never, ReasonTrialsGood)
+}
+
+// reclose closes with a slow start.
+func (b *Breaker) reclose(at int64, t Transition) {
+	next := b.newPeriod(Closed, at, never, t.Reason)
 	if b.cfg().Ramp > 0 {
 		next.ramp.Store(newRamp(b, at))
 		next.busy = true
 	}
-	b.enter(next, at, Transition{Reason: ReasonTrialsGood, Counts: Counts{Good: uint64(p.good)}})
+	b.enter(next, at, t)
 }
 
 // badTrial is told how long the trial took. Its failure is the breaker's cause.
@@ -187,4 +197,5 @@ func (b *Breaker) badTrial(p *period, at, took int64, c Counts) {
 	}
 	c.Good = uint64(p.good)
 	b.trip(at, step, ReasonTrialFailed, Transition{Counts: c})
+	b.staysLed(p)
 }

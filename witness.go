@@ -38,7 +38,7 @@ func (b *Breaker) hear(old, open *period, at int64) {
 // that the breaker is open for would hear.
 func (b *Breaker) mayTestify(c *call) bool {
 	h := b.hearing
-	return h != nil && b.cur.Load() == h.open && c.period == h.closed && c.kind != unjudged && c.clock >= h.from && c.clock < h.until
+	return h != nil && b.cur.Load() == h.open && !h.open.led && c.period == h.closed && c.kind != unjudged && c.clock >= h.from && c.clock < h.until
 }
 
 // witness makes a released call a witness, if there is need of one.

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/recloser-go/recloser"
-	"github.com/recloser-go/recloser/gateway/internal/alert"
+	"github.com/recloser-go/recloser/fleet"
 	"github.com/recloser-go/recloser/gateway/internal/bulkhead"
 	"github.com/recloser-go/recloser/gateway/internal/certs"
 	"github.com/recloser-go/recloser/gateway/internal/config"
@@ -24,6 +24,7 @@ import (
 	"github.com/recloser-go/recloser/gateway/internal/message"
 	"github.com/recloser-go/recloser/gateway/internal/probe"
 	"github.com/recloser-go/recloser/gateway/internal/series"
+	"github.com/recloser-go/recloser/gateway/internal/sharing"
 	"github.com/recloser-go/recloser/gateway/internal/suspect"
 	"github.com/recloser-go/recloser/gateway/internal/trace"
 )
@@ -35,6 +36,7 @@ type Options struct {
 	Log     *slog.Logger                   // nil: nothing is logged
 	Version string                         // of this program, as /version says it
 	Started func()                         // called once calls are accepted; nil: nobody needs to know
+	Store   fleet.Store                    // what nodes share, closed by Stop; nil: as Config says
 }
 
 // Gateway is one gateway. Start it once and Stop it once; its other methods may
@@ -59,8 +61,10 @@ type Gateway struct {
 	keeper       *keeper
 	maintenance  *maintenance.Runner
 	series       *series.Series
-	alerts       *alert.Alerts
-	traces       *trace.Tracer           // nil: calls are not traced
+	traces       *trace.Tracer // nil: calls are not traced
+	sender       *sender
+	member       *member                 // nil: this gateway is alone
+	sharing      *sharing.Sharing        // nil likewise
 	certificates map[string]*certs.Files // of listeners that have one
 	calls        *listener
 	admin        *listener
@@ -115,7 +119,13 @@ func (g *Gateway) Start(ctx context.Context) error {
 		g.close()
 		return err
 	}
-	g.alerts.Start()
+	g.member.match(g.deps.All())
+	if err := g.member.start(); err != nil {
+		return err
+	}
+	g.startSharing()
+	g.sender.look()
+	g.running.Go(func() { g.sender.run(g.life) })
 	g.maintenance.Start()
 	g.running.Go(g.tend)
 	g.running.Go(func() { g.keeper.run(g.life) })
@@ -153,7 +163,8 @@ func (g *Gateway) Stop(ctx context.Context) error {
 	g.running.Wait()
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), alertsGrace)
 	defer cancel()
-	g.alerts.Stop(late)
+	g.sender.stop(late)
+	g.stopSharing(late)
 	g.history.Record(history.Event{Kind: history.KindGateway, Text: "stopped"})
 	g.deps.CloseIdle()
 	g.close()
@@ -177,6 +188,7 @@ func (g *Gateway) close() {
 	if err := g.history.Close(ctx); err != nil {
 		g.log.Error("not everything is on disk", "error", err)
 	}
+	g.member.close()
 	g.clock.Stop()
 }
 
@@ -195,4 +207,4 @@ func (g *Gateway) AdminAddr() string { return g.admin.addr() }
 func (g *Gateway) Dependencies() *dependency.List { return g.deps }
 
 // Messages returns the latest messages about dependencies, oldest first.
-func (g *Gateway) Messages() []message.Message { return g.alerts.Messages() }
+func (g *Gateway) Messages() []message.Message { return g.sender.now().Messages() }

@@ -2,8 +2,10 @@ package gateway
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/recloser-go/recloser"
@@ -24,6 +26,7 @@ type keeper struct {
 	history *history.History
 	log     *slog.Logger
 	changed chan breakerID // their breakers are saved at once
+	fleet   bool           // what operators set comes from other nodes too
 }
 
 type breakerID struct{ dependency, key string }
@@ -101,9 +104,59 @@ func (k *keeper) save(saves []history.BreakerSave) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), saveTimeout)
 	defer cancel()
-	if err := k.history.SaveBreakers(ctx, saves); err != nil {
+	err := k.history.SaveBreakers(ctx, saves)
+	if err == nil && k.fleet {
+		err = k.saveOverrides(ctx, saves)
+	}
+	if err != nil {
 		k.log.Warn("the state of breakers is not saved: after a restart it would be an older one", "error", err)
 	}
+}
+
+// saveOverrides keeps what operators have set on other nodes.
+func (k *keeper) saveOverrides(ctx context.Context, saves []history.BreakerSave) error {
+	kept, err := k.history.Overrides(ctx)
+	var changes []history.Change
+	for _, s := range saves {
+		i := slices.IndexFunc(kept, func(o history.Override) bool { return o.Dependency == s.ID })
+		switch o := s.Saved.Override; {
+		case s.Key != "":
+		case o == nil && i >= 0:
+			changes = append(changes, history.ClearOverride(s.ID))
+		case o != nil && (i < 0 || kept[i].State != o.State || kept[i].By != o.By || kept[i].Reason != o.Why || !kept[i].Until.Equal(o.Until)):
+			changes = append(changes, history.SetOverride(history.Override{
+				Dependency: s.ID, State: o.State, By: o.By, Reason: o.Why, Since: o.Since, Until: o.Until,
+			}))
+		}
+	}
+	if len(changes) == 0 {
+		return err
+	}
+	return errors.Join(err, k.history.Commit(ctx, history.Act{}, changes...))
+}
+
+// follow has a dependency be defined as another node has defined it.
+func (k *keeper) follow(ctx context.Context, c *config.Config, s history.Shared) {
+	var err error
+	if s.Value == nil {
+		err = k.deps.Remove(s.ID)
+	} else {
+		var d history.Definition
+		if err = json.Unmarshal(s.Value, &d); err == nil {
+			err = k.define(c, d)
+		}
+	}
+	if err != nil && !errors.Is(err, dependency.ErrOfFile) && !errors.Is(err, dependency.ErrNone) {
+		k.log.ErrorContext(ctx, "a dependency is not as another node has defined it", "dependency", s.ID, "error", err)
+	}
+}
+
+func (k *keeper) define(c *config.Config, d history.Definition) error {
+	defined, err := c.Dependency(d.ID, d.Definition)
+	if err == nil {
+		_, err = k.deps.Put(defined)
+	}
+	return err
 }
 
 // restore has the dependencies that were added at run time be there again, on the
@@ -125,10 +178,7 @@ func (k *keeper) addRunTime(ctx context.Context, c *config.Config) {
 		k.log.ErrorContext(ctx, "the dependencies that were added at run time are not known", "error", err)
 	}
 	for _, d := range definitions {
-		defined, err := c.Dependency(d.ID, d.Definition)
-		if err == nil {
-			_, err = k.deps.Put(defined)
-		}
+		err := k.define(c, d)
 		if err != nil && !errors.Is(err, dependency.ErrOfFile) { // see handOver
 			k.log.ErrorContext(ctx, "a dependency that was added at run time is left out", "dependency", d.ID, "error", err)
 		}

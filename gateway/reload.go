@@ -86,7 +86,8 @@ func (g *Gateway) putInForce(next *config.Config) (config.Changes, error) {
 	// A line that was missing for a while does not lift what an operator has set.
 	g.keeper.restore(context.Background(), next, func(id string) bool { return !there[id] })
 	g.process.SetMax(next.Limits.InFlight)
-	g.alerts.Reload(next.Alerts)
+	g.sender.reload(next.Alerts)
+	g.member.reload(&next.Fleet)
 	g.routes.Store(g.newRoutes(next.Routes))
 	g.maintenance.Look(context.Background())
 	for _, f := range g.certificates {

@@ -39,7 +39,7 @@ func TestReloadTakesAlerts(t *testing.T) {
 	}
 	fate := func(result string) func() bool {
 		return func() bool {
-			d := g.alerts.Deliveries("ops", "", 1)
+			d := g.sender.now().Deliveries("ops", "", 1)
 			return len(d) == 1 && string(d[0].Result) == result && d[0].Tries > 0
 		}
 	}
@@ -51,7 +51,7 @@ func TestReloadTakesAlerts(t *testing.T) {
 	} else if _, ok := errors.AsType[config.Errors](err); !ok {
 		t.Error(err)
 	}
-	if all := g.alerts.Channels(); len(all) != 1 || all[0].URL.Reveal() != wrong.URL+"/s3cr3t-path" {
+	if all := g.sender.now().Channels(); len(all) != 1 || all[0].URL.Reveal() != wrong.URL+"/s3cr3t-path" {
 		t.Errorf("channels after a fault: %v", all)
 	}
 	next = with(at("ops", mended.URL))
@@ -64,8 +64,8 @@ func TestReloadTakesAlerts(t *testing.T) {
 		t.Errorf("sent %d times", right.Load())
 	}
 	next = with("")
-	if err := reload(); err != nil || len(g.alerts.Channels()) > 0 {
-		t.Errorf("%v, channels %v", err, g.alerts.Channels())
+	if err := reload(); err != nil || len(g.sender.now().Channels()) > 0 {
+		t.Errorf("%v, channels %v", err, g.sender.now().Channels())
 	}
 	if text := log.String(); strings.Contains(text, "s3cr3t") {
 		t.Errorf("the log shows an address:\n%s", text)

@@ -31,6 +31,7 @@ func (g *Gateway) tend() {
 // look is one round of tend.
 func (g *Gateway) look(now time.Time) {
 	all := g.deps.All()
+	g.member.match(all)
 	seen := make([]suspect.Seen, len(all))
 	probed := make([]probe.Seen, len(all))
 	for i, d := range all {
@@ -45,6 +46,9 @@ func (g *Gateway) look(now time.Time) {
 		probed[i] = probe.Seen{Dependency: d, Stats: s}
 	}
 	g.uplink.Observe(now, seen)
+	if !g.member.leads(roleProber) {
+		probed = nil // another node probes for all
+	}
 	g.probes.Tick(now, probed)
 }
 

@@ -27,6 +27,7 @@ import (
 	"github.com/recloser-go/recloser/gateway/internal/panel"
 	"github.com/recloser-go/recloser/gateway/internal/probe"
 	"github.com/recloser-go/recloser/gateway/internal/series"
+	"github.com/recloser-go/recloser/gateway/internal/sharing"
 	"github.com/recloser-go/recloser/gateway/internal/suspect"
 	"github.com/recloser-go/recloser/gateway/internal/trace"
 	"github.com/recloser-go/recloser/internal/vtime"
@@ -65,24 +66,25 @@ func New(o Options) (*Gateway, error) {
 			return nil, stopped(clock, err)
 		}
 	}
-	g.history = history.Open(history.Options{Path: c.Storage.Path, Log: o.Log})
+	if g.member, err = newMember(c, o.Store, o.Version, g.opinion, o.Log); err != nil {
+		return nil, stopped(clock, err)
+	}
+	g.history = history.Open(g.stored(c))
 	g.deps = dependency.Maker{
 		Clock:     clock,
+		Operator:  g.member.operator,
 		Hold:      g.uplink.Us,
 		MayTarget: func(a netip.Addr) bool { return g.config.Load().Admin.MayTarget(a) },
 		Listeners: []func(id, key string, t recloser.Transition){g.logTransition, g.recordTransition, g.saveTransition, g.tellPeople, g.liftLimit, g.traceTransition},
 	}.Empty()
 	g.keeper = newKeeper(g.deps, g.history, o.Log)
-	g.alerts = alert.New(alert.Options{
-		Config:       c.Alerts,
-		PanelURL:     c.Admin.URL,
-		Dependencies: g.watched,
-		Stats:        g.stats,
-		Limits:       g.limits,
-		Covers:       func(id string) bool { return g.maintenance.Covers(id) },
-		Us:           g.uplink.Us,
-		History:      g.history,
-		Log:          o.Log,
+	if g.member != nil {
+		g.keeper.fleet = true
+		g.sharing = sharing.New(sharing.Options{Store: g.member.store, History: g.history, Changed: g.adopted, Log: o.Log})
+	}
+	g.sender = newSender(&sender{
+		alone: g.member == nil, leads: func() bool { return g.member.leads(roleSender) },
+		make: g.newAlerts, all: g.deps.All, history: g.history, log: o.Log,
 	})
 	g.maintenance = maintenance.New(maintenance.Options{
 		Breakers: g.deps,
@@ -111,6 +113,22 @@ func New(o Options) (*Gateway, error) {
 	}
 	g.admin = newListener("admin.listen", c.Admin.Listen, adminTLS, c.Limits, people, o.Log)
 	return g, nil
+}
+
+// newAlerts makes what tells people, with what the history knows now.
+func (g *Gateway) newAlerts() *alert.Alerts {
+	c := g.config.Load()
+	return alert.New(alert.Options{
+		Config:       c.Alerts,
+		PanelURL:     c.Admin.URL,
+		Dependencies: g.watched,
+		Stats:        g.stats,
+		Limits:       g.limits,
+		Covers:       func(id string) bool { return g.maintenance.Covers(id) },
+		Us:           g.uplink.Us,
+		History:      g.history,
+		Log:          g.log,
+	})
 }
 
 // secure returns what the listener of that name needs; nil without files.
@@ -145,7 +163,7 @@ func (g *Gateway) newAdmin() (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return admin.New(admin.Options{
+	o := admin.Options{
 		Dependencies: g.deps,
 		History:      g.history,
 		Maintenance:  g.maintenance,
@@ -158,7 +176,7 @@ func (g *Gateway) newAdmin() (http.Handler, error) {
 		Pages:        pages.Register,
 		Tokens:       tokens,
 		Certificates: g.certificates,
-		Alerts:       g.alerts,
+		Alerts:       g.sender.now,
 		Config:       g.config.Load,
 		Turn:         g.turn,
 		Reload:       g.reload,
@@ -168,13 +186,17 @@ func (g *Gateway) newAdmin() (http.Handler, error) {
 		Log:          g.log,
 		Hosts:        hosts(c.Admin),
 		Quit:         g.life.Done(),
-	}), nil
+	}
+	if g.member != nil {
+		o.Fleet, o.Node = g.member.status, c.Fleet.Node
+	}
+	return admin.New(o), nil
 }
 
 // tellPeople has messages sent. Those about a key of many would be too many.
 func (g *Gateway) tellPeople(_, key string, t recloser.Transition) {
 	if key == "" {
-		g.alerts.Listen(t)
+		g.sender.listen(t)
 	}
 }
 

@@ -14,10 +14,10 @@ import (
 // points back, and the folders of one layer do not know each other. Test files
 // are free, as nothing is built on them. Patterns are those of path.Match.
 var layers = [][]string{
-	{"internal/vtime", "internal/suggest", "internal/refusal", "internal/defaults", "internal/safely", "internal/fault", "internal/bucket", "internal/queue"},
+	{"internal/vtime", "internal/suggest", "internal/refusal", "internal/defaults", "internal/safely", "internal/fault", "internal/bucket", "internal/queue", "internal/filelock"},
 	{"."}, // the engine
-	{"guard"},
-	{"httpbreaker", "grpcbreaker", "prombreaker", "otelbreaker", "compat/gobreaker", "scenario"},
+	{"guard", "fleet"},
+	{"httpbreaker", "grpcbreaker", "prombreaker", "otelbreaker", "compat/gobreaker", "scenario", "fleet/pgstore", "fleet/redisstore"},
 	{"examples/*/*"},
 
 	{"gateway/internal/problem", "gateway/internal/forwarded", "gateway/internal/plain", "gateway/internal/certs", "gateway/internal/maintenance", "gateway/internal/client"},
@@ -33,6 +33,7 @@ var layers = [][]string{
 
 	// What only tests and measurements are made of: nothing above may import it.
 	{"internal/eventually", "internal/model"},
+	{"fleet/storetest", "fleet/pgstore/pgtest", "fleet/redisstore/redistest"},
 	{"gateway/gatewaytest", "gateway/internal/browsertest"},
 	{"gateway/deploytest"},
 	{"internal/layers", "internal/cases", "prooftest", "bench", "bench/gateway/town", "bench/gateway/entrant"},

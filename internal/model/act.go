@@ -44,6 +44,7 @@ func (p *Pair) compareRefusal(err error, c *call, refusal recloser.Reason) error
 	if p.m.until == never {
 		left = 0
 	}
+	left = max(0, left) // led, the open time may be over
 	if open.RetryAfter() != left {
 		return fmt.Errorf("%s left, model %s", open.RetryAfter(), left)
 	}

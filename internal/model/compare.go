@@ -82,6 +82,9 @@ func (p *Pair) compare() error {
 	if p.fault != nil {
 		return p.fault
 	}
+	if err := p.compareReport(); err != nil {
+		return err
+	}
 	return p.compareEvents(s)
 }
 

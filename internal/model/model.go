@@ -53,6 +53,7 @@ type model struct {
 	limits             int // how many limits of calls there were
 	ramp               *ramp
 	suspicion
+	following
 
 	shown                                recloser.State
 	seq                                  uint64
@@ -182,15 +183,28 @@ func (m *model) next() (at int64, do func(at int64)) {
 	sooner(m.nextRelease(), func(int64) {})
 	switch m.state {
 	case recloser.Open:
-		sooner(m.until, func(at int64) { m.halfOpen(at, recloser.ReasonTime) })
+		end := m.until
+		if m.led {
+			end = max(end, m.leadEnd)
+		}
+		sooner(end, func(at int64) { m.halfOpen(at, recloser.ReasonTime) })
 	case recloser.Isolated:
-		sooner(m.until, func(at int64) { m.halfOpen(at, recloser.ReasonExpired) })
+		sooner(m.until, func(at int64) {
+			if m.leadEnd > at {
+				m.openLed(at, at, recloser.ReasonExpired)
+				return
+			}
+			m.halfOpen(at, recloser.ReasonExpired)
+		})
 	case recloser.Closed, recloser.HalfOpen, recloser.HeldClosed:
 	}
 	for _, c := range m.calls {
 		if m.leased(c) {
 			sooner(c.deadline, func(at int64) { m.leaseOver(c, at) })
 		}
+	}
+	if m.led && m.state == recloser.HalfOpen {
+		sooner(m.leadEnd, func(int64) { m.led = false })
 	}
 	if c := m.firstOut(); c != nil {
 		sooner(m.leaves(c), func(at int64) { m.outOfTime(c, at) })

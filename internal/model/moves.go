@@ -9,7 +9,7 @@ import (
 
 // enter starts a stay in a state.
 func (m *model) enter(s recloser.State, at, until int64, t recloser.Transition) {
-	if m.calm(at) && !hasStep(t.Reason) {
+	if m.calm(at) && !hasStep(t.Reason) && t.Reason != recloser.ReasonFleet {
 		m.step, m.tripped = 0, false
 	}
 	if m.state == recloser.Closed && m.longest > 0 {
@@ -17,6 +17,7 @@ func (m *model) enter(s recloser.State, at, until int64, t recloser.Transition) 
 	}
 	m.hear(s, at, t.Reason)
 	m.period++
+	m.led = false
 	m.state, m.since, m.until, m.ramp = s, at, until, nil
 	m.goodTrials, m.throttled, m.run = 0, 0, row{}
 	switch s {
@@ -98,7 +99,11 @@ func (m *model) allow(now int64) (*call, recloser.Reason) {
 		}
 		c.trial = true
 		m.startClock(c, now)
-		refused = m.count(m.leased) >= slots
+		if refused = m.count(m.leased) >= slots; m.led {
+			if refused = m.taken >= m.allowed; !refused {
+				m.taken++
+			}
+		}
 	case recloser.Closed, recloser.HeldClosed:
 		if n := m.count(m.undecidedYet); m.ramp != nil && (n >= m.ramp.limit || n > 0 && m.condemned()) {
 			m.ramp.refused, refused = true, true
@@ -245,6 +250,7 @@ func (m *model) end(c *call, now int64, e ending) {
 	case e.outcome == recloser.Success:
 		m.goodCall(c, now, took)
 	case impatient && m.goodEnd < c.start:
+		m.reported.Bad++
 		m.extendRun(now, c.start)
 		m.book(verdict{gaveUp: true})
 	}
@@ -276,7 +282,9 @@ func (m *model) toldToWait(now int64, e ending) bool {
 		}
 	}
 	t := recloser.Transition{Reason: recloser.ReasonToldToWait, Counts: m.counts(now)}
+	led := m.led
 	m.enter(recloser.Open, now, now+int64(min(e.wait, m.RetryAfterMax)), t)
+	m.afterTrial(led, m.until)
 	return true
 }
 
@@ -313,10 +321,19 @@ func (m *model) goodTrial(at, took int64) {
 	m.lastGood, m.leases, m.throttled = at, 0, 0
 	m.lastGoodCall = at
 	m.slowestTrial, m.lastLongest = max(m.slowestTrial, took), max(m.lastLongest, took)
+	if m.led {
+		m.reported.TrialsGood++
+		return
+	}
 	if m.goodTrials < m.Trials {
 		return
 	}
-	m.close(at, recloser.Transition{Reason: recloser.ReasonTrialsGood, Counts: recloser.Counts{Good: uint64(m.goodTrials)}})
+	m.reclose(at, recloser.Transition{Reason: recloser.ReasonTrialsGood, Counts: recloser.Counts{Good: uint64(m.goodTrials)}})
+}
+
+// reclose closes with a slow start.
+func (m *model) reclose(at int64, t recloser.Transition) {
+	m.close(at, t)
 	if m.Ramp > 0 {
 		m.ramp = &ramp{refused: true, limit: m.Trials, doubled: m.Trials, inSecond: m.Trials, second: at, slow: m.rampSlow()}
 	}
@@ -328,5 +345,7 @@ func (m *model) badTrial(at int64, c recloser.Counts) {
 		step = m.stepUp()
 	}
 	c.Good = uint64(m.goodTrials)
+	led := m.led
 	m.trip(at, step, recloser.Transition{Reason: recloser.ReasonTrialFailed, Counts: c})
+	m.afterTrial(led, 0)
 }

@@ -55,13 +55,14 @@ const (
 	HoldTrials // for D
 	Witness    // a call is asked whether it is one
 	Crowd      // processors get into each other's way
+	Follow     // what a fleet says, by N: for D, and twice that unless Flag
 	Kinds      // how many there are
 )
 
 var names = [Kinds]string{
 	"Allow", "Do", "Good", "Fail", "Ignore", "Cancelled", "Deadline", "Wait", "Unmade", "Answered", "Sending", "Sent", "Twice",
 	"Advance", "Due", "Check", "Isolate", "Hold", "Release", "Reset", "TripFor", "TryNow", "Update", "Save", "Restore", "Restart",
-	"SetWall", "Suspect", "HoldSuspicion", "TripNow", "HoldTrials", "Witness", "Crowd",
+	"SetWall", "Suspect", "HoldSuspicion", "TripNow", "HoldTrials", "Witness", "Crowd", "Follow",
 }
 
 func (k Kind) String() string { return names[k] }

@@ -74,6 +74,9 @@ func (m *model) holdTrials(now int64, d time.Duration) bool {
 	}
 	if until := now + int64(min(d, 24*time.Hour)); until > m.until {
 		m.until, m.openFor = until, until-m.since
+		if m.led {
+			m.own = until
+		}
 	}
 	return true
 }

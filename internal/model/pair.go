@@ -172,6 +172,8 @@ func (p *Pair) apply(o Op) error {
 		}
 	case Witness:
 		return p.witness(o)
+	case Follow:
+		return p.follow(o)
 	case Crowd:
 		if p.Crowd != nil {
 			p.Crowd(p.b)

@@ -88,6 +88,7 @@ func (m *model) nextVerdict() int64 {
 // bad books a bad call and does not ask the rules yet.
 func (m *model) bad(at int64, v verdict) {
 	m.throttled = 0
+	m.reported.Bad++
 	if v.admitted >= m.goodStart {
 		m.extendRun(at, v.admitted)
 	}

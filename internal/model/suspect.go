@@ -218,7 +218,7 @@ func (m *model) letGo(at int64) {
 
 func (m *model) mayTestify(c *call) bool {
 	h := m.hearing
-	return h != nil && m.period == h.open && c.period == h.closed && !c.free && c.clock >= h.from && c.clock < h.until
+	return h != nil && m.period == h.open && !m.led && c.period == h.closed && !c.free && c.clock >= h.from && c.clock < h.until
 }
 
 // callWitness reports whether a released call runs on as a witness.

@@ -100,6 +100,7 @@ func examine(ctx context.Context, c *config.Config) []finding {
 	findings := examineConfig(c)
 	findings = append(findings, examineClocks()...)
 	findings = append(findings, examineStorage(c.Storage.Path)...)
+	findings = append(findings, examineStore(ctx, c)...)
 	findings = append(findings, examineFiles(c)...)
 	findings = append(findings, examineListeners(ctx, c)...)
 	return append(findings, examineRemote(ctx, c)...)

@@ -256,7 +256,7 @@ func (a *api) startTrial(ctx context.Context, in *actInput) (*dependencyOutput, 
 		return []history.Change{history.SaveBreaker(d.ID, saved)}, nil
 	}
 	act.do = func(d *dependency.Dependency, w who) error {
-		if !d.Breaker.TryNow(w.by, w.reason) {
+		if !d.Operator().TryNow(w.by, w.reason) {
 			return notOpen(d)
 		}
 		return nil
@@ -274,7 +274,7 @@ func (a *api) reset(ctx context.Context, in *actInput) (*dependencyOutput, error
 		return []history.Change{history.SaveBreaker(d.ID, saved)}, nil
 	}
 	act.do = func(d *dependency.Dependency, w who) error {
-		d.Breaker.Reset(w.by, w.reason)
+		d.Operator().Reset(w.by, w.reason)
 		return nil
 	}
 	return a.perform(ctx, act)

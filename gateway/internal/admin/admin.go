@@ -15,6 +15,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/recloser-go/recloser/fleet"
 	"github.com/recloser-go/recloser/gateway/internal/alert"
 	"github.com/recloser-go/recloser/gateway/internal/auth"
 	"github.com/recloser-go/recloser/gateway/internal/bulkhead"
@@ -40,10 +41,14 @@ type Options struct {
 	Series       *series.Series        // numbers over time
 	Limit        *bulkhead.Bulkhead    // of all calls of this process
 	Limiters     *ratelimit.Limiters   // of routes; nil: none
-	Alerts       *alert.Alerts         // messages and where they go
+	Alerts       func() *alert.Alerts  // messages and where they go
 	Auth         *auth.Auth            // who is who; nil: whoever is on this machine may do everything
 	Tokens       *auth.Tokens          // needs History
 	Config       func() *config.Config // the one in force
+
+	// Fleet returns what is known of the other nodes, and of each breaker by name. nil:
+	// this process is alone.
+	Fleet func() (fleet.Status, map[string]*fleet.BreakerStatus)
 
 	// Certificates are those of the listeners, by the setting that names the
 	// listener's address: "listen", "admin.listen".

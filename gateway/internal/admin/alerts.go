@@ -177,14 +177,14 @@ func (a *api) channels(context.Context, *struct{}) (*channelsOutput, error) {
 		return nil, absent("alerts")
 	}
 	out := &channelsOutput{ChannelList{Channels: []Channel{}}}
-	all := config.Alerts{Channels: a.Alerts.Channels()}
+	all := config.Alerts{Channels: a.Alerts().Channels()}
 	for _, c := range all.Channels {
 		v := Channel{
 			Name: c.Name, Kind: string(c.Kind), URL: c.URL.String(), Groups: []string{}, All: len(c.Groups) == 0 && !all.IsFallback(c.Name),
-			Fallback: c.Fallback, Waiting: a.Alerts.Waits(c.Name),
+			Fallback: c.Fallback, Waiting: a.Alerts().Waits(c.Name),
 		}
 		v.Groups = append(v.Groups, c.Groups...)
-		for _, d := range a.Alerts.Deliveries(c.Name, "", 1) {
+		for _, d := range a.Alerts().Deliveries(c.Name, "", 1) {
 			v.Last = new(newDelivery(d))
 		}
 		out.Body.Channels = append(out.Body.Channels, v)
@@ -197,7 +197,7 @@ func (a *api) deliveries(_ context.Context, in *deliveriesInput) (*deliveriesOut
 		return nil, absent("alerts")
 	}
 	out := &deliveriesOutput{DeliveryList{Deliveries: []Delivery{}}}
-	for _, d := range a.Alerts.Deliveries(in.Channel, in.Before, math.MaxInt) {
+	for _, d := range a.Alerts().Deliveries(in.Channel, in.Before, math.MaxInt) {
 		if !in.wants(d) {
 			continue
 		}
@@ -215,7 +215,7 @@ func (a *api) incidents(ctx context.Context, _ *struct{}) (*incidentsOutput, err
 		return nil, absent("alerts")
 	}
 	out := &incidentsOutput{IncidentList{Incidents: []Incident{}}}
-	for _, i := range a.Alerts.Incidents() {
+	for _, i := range a.Alerts().Incidents() {
 		if a.sees(ctx, i.Dependency) {
 			out.Body.Incidents = append(out.Body.Incidents, newIncident(i))
 		}
@@ -236,7 +236,7 @@ func (a *api) testAlerts(ctx context.Context, in *testInput) (*deliveriesOutput,
 		return nil, err
 	}
 	var names []string
-	for _, c := range a.Alerts.Channels() {
+	for _, c := range a.Alerts().Channels() {
 		if req.Channel == "" || c.Name == req.Channel {
 			names = append(names, c.Name)
 		}
@@ -256,7 +256,7 @@ func (a *api) testAlerts(ctx context.Context, in *testInput) (*deliveriesOutput,
 	results := make([]Delivery, len(names))
 	var running sync.WaitGroup
 	for i, name := range names {
-		running.Go(func() { results[i] = newDelivery(a.Alerts.Test(ctx, name, w.by)) })
+		running.Go(func() { results[i] = newDelivery(a.Alerts().Test(ctx, name, w.by)) })
 	}
 	running.Wait()
 	a.logAct(ctx, "target", entry)

@@ -33,7 +33,7 @@ func withAlerts(t *testing.T, got func(string)) func(*Options) {
 	}))
 	t.Cleanup(hooks.Close)
 	return func(o *Options) {
-		o.Alerts = alert.New(alert.Options{
+		alerts := alert.New(alert.Options{
 			Config: config.Alerts{Calm: time.Minute, Reminder: time.Hour, Channels: []config.Channel{
 				{Kind: config.Teams, Name: "operators", URL: config.Secret(hooks.URL + "/good/" + hookSecret), Fallback: "mail"},
 				{Kind: config.Webhook, Name: "mail", URL: config.Secret(hooks.URL + "/bad/" + hookSecret), Key: hookSecret, Groups: []string{"coast"}},
@@ -42,6 +42,7 @@ func withAlerts(t *testing.T, got func(string)) func(*Options) {
 			Stats:        func(string) recloser.Stats { return recloser.Stats{} },
 			History:      o.History,
 		})
+		o.Alerts = func() *alert.Alerts { return alerts }
 	}
 }
 
@@ -127,7 +128,7 @@ func TestIncidentsAndTheirMessages(t *testing.T) {
 			Stats:   func(string) recloser.Stats { return recloser.Stats{} },
 			History: o.History,
 		})
-		o.Alerts = alerts
+		o.Alerts = func() *alert.Alerts { return alerts }
 	})
 	alerts.Start()
 	t.Cleanup(func() {

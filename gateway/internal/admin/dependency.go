@@ -51,7 +51,8 @@ type Dependency struct {
 	Probe       *Probe      `json:"probe" doc:"What the health checks of the gateway say; null without"`
 	Keys        *Keys       `json:"keys" doc:"The breakers by key, if it has any; state, window and what follows from them are of the calls without a key, the numbers of running calls and since the start of all"`
 	Maintenance *Occurrence `json:"maintenance" doc:"The planned isolation that is in force, if one is"`
-	Nodes       []NodeState `json:"nodes" nullable:"false" doc:"How each process of the fleet sees it"`
+	Nodes       []NodeState `json:"nodes" nullable:"false" doc:"How the process that answers sees it"`
+	Fleet       *Shared     `json:"fleet" doc:"What the gateways that share a store have agreed on; null: this one is alone"`
 }
 
 // Window is what the breaker has seen lately.
@@ -176,6 +177,7 @@ func (a *api) view(d *dependency.Dependency) Dependency {
 	for _, reason := range recloser.RefusalReasons() {
 		out.Refused[string(reason)] = s.Refused[reason]
 	}
+	out.Fleet = a.sharedOf(d)
 	out.Nodes = []NodeState{{Node: a.Node, State: out.State, Since: out.Since}}
 	return out
 }

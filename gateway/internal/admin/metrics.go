@@ -92,10 +92,10 @@ type gatewayMetrics struct {
 
 // Describe implements prometheus.Collector.
 func (m *gatewayMetrics) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{
+	for _, d := range append(fleetMetrics(),
 		historyOK, historyLost, reloads, configOK, configAt, certificateAt, certificateOK, uplinkUs, allInFlight, allLimit, allRefused, routeLimited, bulkheadIn, bulkheadLimit,
 		suspectLimit, suspectSamples, probeGood, probeSeconds, probeSent, inMaintenance, keyBreakers, about, build,
-	} {
+	) {
 		out <- d
 	}
 }
@@ -145,6 +145,9 @@ func (m *gatewayMetrics) collectGateway(s samples) {
 	}
 	if m.Uplink != nil {
 		s.gauge(uplinkUs, oneIf(m.Uplink.Us()))
+	}
+	if m.Fleet != nil {
+		m.collectFleet(s)
 	}
 	if b := m.Limit; b != nil {
 		s.gauge(allInFlight, float64(b.InFlight()))

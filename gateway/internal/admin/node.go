@@ -53,7 +53,8 @@ type ReloadStatus struct {
 
 // NodeList is all processes of the fleet.
 type NodeList struct {
-	Nodes []Node `json:"nodes" nullable:"false"`
+	Nodes []Node `json:"nodes" nullable:"false" doc:"The process that answers"`
+	Fleet *Fleet `json:"fleet" doc:"Those with which it shares a store; null: it is alone"`
 }
 
 // Me is who asks.
@@ -103,9 +104,9 @@ func (a *api) registerNode() {
 			OperationID: "list-nodes", Method: http.MethodGet, Path: "/api/v1/nodes",
 			Summary: "The gateway's processes",
 		},
-		role: auth.Viewer, answer: NodeList{[]Node{node}},
+		role: auth.Viewer, answer: NodeList{[]Node{node}, exampleFleet()},
 	}, func(ctx context.Context, _ *struct{}) (*nodesOutput, error) {
-		return &nodesOutput{NodeList{a.nodes(ctx)}}, nil
+		return &nodesOutput{NodeList{a.nodes(ctx), a.fleetSeen()}}, nil
 	})
 	register(a, operation{
 		Operation: huma.Operation{

@@ -188,13 +188,13 @@ func keepOverride(d *dependency.Dependency, mode string, w who, until time.Time)
 
 // override puts one in force, or takes it back.
 func override(d *dependency.Dependency, mode string, w who, until time.Time) error {
-	set := d.Breaker.Isolate
+	set := d.Operator().Isolate
 	switch mode {
 	case release:
-		d.Breaker.Release(w.by, w.reason)
+		d.Operator().Release(w.by, w.reason)
 		return nil
 	case recloser.HeldClosed.String():
-		set = d.Breaker.HoldClosed
+		set = d.Operator().HoldClosed
 	}
 	if err := set(w.by, w.reason, until); err != nil {
 		return invalid("body", "the end has passed meanwhile; give a later one", nil)

@@ -22,6 +22,8 @@ type Config struct {
 	Limits       Limits
 	Admin        Admin
 	Storage      Storage
+	Store        Store         // what nodes share
+	Fleet        Fleet         // which nodes, and how; without a Store it means nothing
 	Grace        time.Duration // how long a shutdown waits for running calls; default 15 s
 	Dependencies []Dependency  // in the order of the file
 	Routes       []Route       // in the order of the file

@@ -36,6 +36,8 @@ func parts() []part {
 		{"defaults", nil, dependencies + routes + "defaults: { %s }\n"},
 		{"alerts", nil, dependencies + routes + "alerts: { %s }\n"},
 		{"traces", nil, dependencies + routes + "traces: { endpoint: 'http://127.0.0.1:4318', %s }\n"},
+		{"store", nil, dependencies + routes + "store: { \"redis\": 'redis://localhost', %s }\n"},
+		{"fleet", nil, dependencies + routes + "fleet: { %s }\n"},
 		{"tls", nil, dependencies + routes + "tls: { cert: c.crt, key: c.key, %s }\n"},
 		{"dependencies", dependencyKeys(&d), "dependencies: { a: { url: http://a.example, %s } }\n" + routes},
 		{"routes", c.routeKeys(&Route{ReleaseOnTrip: true}), dependencies + "routes: [ { path: '/{dependency}/*', %s } ]\n"},

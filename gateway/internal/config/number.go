@@ -130,8 +130,11 @@ func shares() unit[float64] {
 	}
 }
 
-func share(to *float64, words ...word[float64]) value {
-	return number(shares(), to, 0, 0, words...)
+func share(to *float64, words ...word[float64]) value { return shareUpTo(to, 0, words...) }
+
+// shareUpTo is share with a bound of its own, see number.
+func shareUpTo(to *float64, high float64, words ...word[float64]) value {
+	return number(shares(), to, min(high, 0.01), high, words...)
 }
 
 // parseShare reads "50%" and "0.5".

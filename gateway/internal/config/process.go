@@ -24,6 +24,8 @@ func withDefaults(file string) *Config {
 			BodyIdle: 30 * time.Second, Idle: 2 * time.Minute, Streams: 250,
 		},
 		Storage:  Storage{Path: databaseOf(file)},
+		Store:    Store{Prefix: "recloser"},
+		Fleet:    fleetDefaults(),
 		Alerts:   Alerts{Calm: time.Minute, Reminder: time.Hour},
 		defaults: dependencyDefaults(),
 	}
@@ -57,6 +59,8 @@ func (c *Config) processKeys() []key {
 			normal: "the config file's path with `.db`; in the folder of `$STATE_DIRECTORY` if systemd sets it",
 			means:  "the file for history and acts, seen from the config's folder; off: memory only, gone with a restart",
 		},
+		{name: "store", value: c.Store.value(), means: "what several gateways share: [store](#store)"},
+		{name: "fleet", value: section(c.Fleet.keys), means: "which gateways share it, and when one's bad calls count for all: [fleet](#fleet)"},
 		{name: "grace", value: duration(&c.Grace, 0, 0), span: "above 0", means: "how long running calls may take to end when the gateway stops"},
 	}
 }
@@ -168,6 +172,7 @@ func (s *Storage) value() value {
 // those that do not fit together.
 func (c *Config) settle(r *reader) {
 	c.settleAdmin(r)
+	c.Fleet.settle(r, &c.Store)
 	if _, port, err := net.SplitHostPort(c.Listen); err == nil && c.Listen == c.Admin.Listen && port != "0" {
 		p, ok := r.places["listen"]
 		if !ok {

@@ -29,7 +29,8 @@ type Dependency struct {
 	Latency   *suspect.Latency
 	Transport http.RoundTripper // sends a request as it is: no breaker, no timeout of its own
 
-	guard *guard.Guard
+	guard    *guard.Guard
+	operator Operator // nil: the breaker
 }
 
 // BreakerOf returns the breaker that judges a call for the request.

@@ -32,7 +32,7 @@ func (l *List) Override(id string) *recloser.Override {
 // One that is gone needs no isolation.
 func (l *List) Isolate(id, by, why string, until time.Time) error {
 	if d, ok := l.Get(id); ok {
-		return d.Breaker.Isolate(by, why, until)
+		return d.Operator().Isolate(by, why, until)
 	}
 	return nil
 }
@@ -40,6 +40,6 @@ func (l *List) Isolate(id, by, why string, until time.Time) error {
 // Release takes back what is set.
 func (l *List) Release(id, by, why string) {
 	if d, ok := l.Get(id); ok {
-		d.Breaker.Release(by, why)
+		d.Operator().Release(by, why)
 	}
 }

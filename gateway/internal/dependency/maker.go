@@ -24,6 +24,10 @@ type Maker struct {
 	// Listeners hear every transition of every breaker. key is the value of the
 	// header that the breaker is for, "" for the one of the dependency itself.
 	Listeners []func(id, key string, t recloser.Transition)
+
+	// Operator returns how to act on the dependency with that breaker. nil: through
+	// the breaker.
+	Operator func(*recloser.Breaker) Operator
 }
 
 // draft is a checked definition that is not in force yet.
@@ -55,6 +59,9 @@ func (d *draft) make(m Maker, old *Dependency) (err error) {
 		for _, hear := range m.Listeners {
 			d.Breaker.Subscribe(func(t recloser.Transition) { hear(d.ID, "", t) })
 		}
+		if m.Operator != nil {
+			d.operator = m.Operator(d.Breaker)
+		}
 		d.Bulkhead = bulkhead.New(d.Dependency.Dependency.Bulkhead, vtime.Real{})
 		d.Latency, d.Limited = suspect.NewLatency(time.Now()), &atomic.Uint64{}
 	} else {
@@ -63,7 +70,7 @@ func (d *draft) make(m Maker, old *Dependency) (err error) {
 		}
 		d.Breaker, d.Keys, d.Bulkhead, d.Latency = old.Breaker, old.Keys, old.Bulkhead, old.Latency
 		d.Limited = old.Limited
-		d.Transport, d.guard, d.Version = old.Transport, old.guard, old.Version+1
+		d.Transport, d.guard, d.operator, d.Version = old.Transport, old.guard, old.operator, old.Version+1
 	}
 	switch {
 	case d.Key == nil:

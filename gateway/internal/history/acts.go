@@ -89,7 +89,8 @@ func (h *History) Commit(ctx context.Context, a Act, changes ...Change) error {
 	if err != nil {
 		return err
 	}
-	return h.change(ctx, func() (*batch, error) {
+	shares := false
+	err = h.change(ctx, func() (*batch, error) {
 		w := &batch{}
 		for _, r := range rows {
 			w.rows = append(w.rows, r)
@@ -101,6 +102,12 @@ func (h *History) Commit(ctx context.Context, a Act, changes ...Change) error {
 				w.rows = append(w.rows, belongs...)
 			}
 		}
+		marks, err := h.unsay(context.WithoutCancel(ctx), w.rows)
+		if err != nil {
+			return nil, err
+		}
+		shares = len(marks) > 0
+		w.rows = append(w.rows, marks...)
 		if a.Name != "" {
 			if a.At.IsZero() {
 				a.At = h.o.Now()
@@ -112,4 +119,8 @@ func (h *History) Commit(ctx context.Context, a Act, changes ...Change) error {
 		}
 		return w, nil
 	})
+	if err == nil && shares {
+		h.o.Fleet()
+	}
+	return err
 }

@@ -26,6 +26,10 @@ type Options struct {
 	Log  *slog.Logger     // nil: nothing is logged
 	Now  func() time.Time // default time.Now
 
+	// Fleet is called after each change here of what nodes share, see Shared; it must
+	// not wait. nil: there is no fleet.
+	Fleet func()
+
 	// Beside is for a program that works on the file beside the daemon that holds
 	// it, such as the command line: it takes no lock, moves no broken file aside and
 	// does not go on in memory. Without the file each Commit fails.

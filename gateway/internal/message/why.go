@@ -27,6 +27,11 @@ func (w Why) InWords() string {
 		return w.Text
 	case recloser.ReasonUs:
 		return fmt.Sprintf("of the last %d calls: %d good, %s; but other dependencies hang as well, so it may be us", c.Judged(), c.Good, bad(c, l))
+	case recloser.ReasonFleet:
+		if w.To == recloser.Closed {
+			return "its trial calls, from whichever node, were good"
+		}
+		return "all nodes together: " + w.Text
 	case recloser.ReasonProbe:
 		return "probes of it failed"
 	case recloser.ReasonWitness:

@@ -135,8 +135,12 @@ func openHouse(t testing.TB, file string, signIn bool, dependencies ...config.De
 		t.Fatal(err)
 	}
 	quit := make(chan struct{})
+	var alerts func() *alert.Alerts
+	if h.alerts != nil {
+		alerts = func() *alert.Alerts { return h.alerts }
+	}
 	people := admin.New(admin.Options{
-		Dependencies: list, History: h.history, Maintenance: h.plans, Series: h.series, Alerts: h.alerts, Auth: callers, Tokens: h.tokens,
+		Dependencies: list, History: h.history, Maintenance: h.plans, Series: h.series, Alerts: alerts, Auth: callers, Tokens: h.tokens,
 		Config: func() *config.Config { return h.config }, Node: "gateway-1", Version: "v0.1.0", Log: log,
 		Pages: pages.Register, Quit: quit,
 	})

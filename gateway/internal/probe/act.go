@@ -20,7 +20,7 @@ const (
 
 // do does to a breaker what its watch wants.
 func (p *Prober) do(now time.Time, w *watch, a act) {
-	b := w.dep.Breaker
+	b := w.dep.Operator()
 	switch {
 	case a.do == try && b.TryNow(Who, a.why):
 		w.say(now, ReasonEarly, a.why)

@@ -84,6 +84,8 @@ func whyOpen(trip recloser.Reason) string {
 		return "many hang at once, so it may be the gateway's own network"
 	case recloser.ReasonProbe:
 		return "its health checks failed"
+	case recloser.ReasonFleet:
+		return "calls of several nodes failed or took too long"
 	case recloser.ReasonTrialFailed:
 		return "it failed again when it was tried"
 	case recloser.ReasonToldToWait:

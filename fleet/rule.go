@@ -1,0 +1,186 @@
+package fleet
+
+import (
+	"math"
+	"time"
+)
+
+// Rule says when a fleet trips: when its nodes together have seen Failures bad calls
+// within Window, and these are at least the share Rate of the calls of the nodes that
+// saw any. A node counts for so few of them that it takes Reporters nodes, or as many as
+// had calls at all. Where calls are rare the window reaches back to the last twice
+// Failures calls, at most 30 min. A fleet that has seen calls fail before asks for so
+// many that it is no accident. It also trips when half of the nodes that had calls, and at
+// least Reporters, have tripped by themselves.
+type Rule struct {
+	Window    time.Duration // default 60 s, 1 s to 10 min
+	Failures  int           // default 5, 1 to 1 000
+	Rate      float64       // default 0.5, above 0 up to 1
+	Reporters int           // default 3, 1 to 1 000
+}
+
+// longest is how far back the window of a quiet dependency reaches.
+const longest = 30 * time.Minute
+
+// improbable is the chance at which bad calls are no accident.
+const improbable = 1e-6
+
+// spans returns the windows for which a node reports its calls.
+func (r *Rule) spans() (all []time.Duration) {
+	for d := r.Window; d < longest; d *= 2 {
+		all = append(all, d)
+	}
+	return append(all, longest)
+}
+
+// count is of calls.
+type count struct {
+	Good uint64 `json:"good,omitempty"`
+	Bad  uint64 `json:"bad,omitempty"`
+}
+
+func (c count) calls() uint64      { return c.Good + c.Bad }
+func (c count) plus(o count) count { return count{c.Good + o.Good, c.Bad + o.Bad} }
+
+// minus returns c without o, of which c may have forgotten some.
+func (c count) minus(o count) count {
+	return count{c.Good - min(c.Good, o.Good), c.Bad - min(c.Bad, o.Bad)}
+}
+
+// evidence is what a node has seen of a dependency itself: the data of its row.
+type evidence struct {
+	Epoch    uint64        `json:"epoch"` // of the record under which it was seen
+	Window   time.Duration `json:"window"`
+	Spans    []count       `json:"spans"`              // by Rule.spans
+	Was      count         `json:"was"`                // all calls of the process but those that ended in a trip
+	Open     bool          `json:"open,omitempty"`     // its own rules say open
+	Doubtful bool          `json:"doubtful,omitempty"` // it fails to half of its dependencies
+	Probed   string        `json:"probed,omitempty"`   // what its own probe said just now: "good" or "bad"
+}
+
+// report is the evidence of a node that lives.
+type report struct {
+	evidence
+	node string
+	age  time.Duration
+}
+
+func (r *report) in(span int, d time.Duration) count {
+	if span >= len(r.Spans) || r.age > d {
+		return count{}
+	}
+	return r.Spans[span]
+}
+
+func (r *report) active() bool {
+	return r.Open || len(r.Spans) > 0 && r.in(len(r.Spans)-1, longest).calls() > 0
+}
+
+// verdict is what the reports of all nodes come to.
+type verdict struct {
+	trip     bool
+	ask      bool // it depends on nodes that have not said anything
+	bad      uint64
+	calls    uint64
+	open     int // nodes that have tripped by themselves
+	seen     int // nodes that saw bad calls
+	openRule bool
+}
+
+// judge says whether to trip on the reports of nodes that are not doubtful. live is how
+// many nodes there are, asked that those who have said nothing had no calls.
+func (r *Rule) judge(reports []report, live int, asked bool) verdict {
+	active, seen, open := 0, 0, 0
+	confirmed := false
+	for i := range reports {
+		rep := &reports[i]
+		if rep.active() {
+			active++
+		}
+		if rep.Open {
+			open++
+		}
+		confirmed = confirmed || rep.Probed == "bad"
+		if rep.Open || len(rep.Spans) > 0 && rep.in(len(rep.Spans)-1, longest).Bad > 0 {
+			seen++
+		}
+	}
+	all := asked || len(reports) >= live
+	v := verdict{open: open, seen: seen}
+	need := r.Reporters
+	if all {
+		need = min(need, max(active, 1))
+	}
+	if seen == 0 {
+		return v
+	}
+	lone := active <= 1
+	switch {
+	case r.enough(reports, need, &v):
+		v.trip = !lone || confirmed
+		v.ask = !v.trip
+	case need > seen && r.enough(reports, seen, &v):
+		v.ask = !all
+	case open >= r.Reporters && 2*open >= active:
+		v.trip, v.ask, v.openRule = all, !all, true
+	}
+	return v
+}
+
+// enough reports whether the failures suffice, if need nodes must have seen some.
+func (r *Rule) enough(reports []report, need int, v *verdict) bool {
+	most := float64((r.Failures + need - 1) / need) // of one node
+	for span, d := range r.spans() {
+		var bad, calls float64
+		var in, was count
+		for i := range reports {
+			rep := &reports[i]
+			c := rep.in(span, d)
+			in, was = in.plus(c), was.plus(rep.Was.minus(c))
+			weight := 1.0 // a node has its own share of bad calls, whatever it counts for
+			if float64(c.Bad) > most {
+				weight = most / float64(c.Bad)
+			}
+			bad, calls = bad+weight*float64(c.Bad), calls+weight*float64(c.calls())
+		}
+		v.bad, v.calls = in.Bad, in.calls()
+		bad += 1e-9 // the weights are not exact
+		if bad >= float64(r.Failures) && bad >= r.Rate*calls && r.noAccident(bad, calls, was) {
+			return true
+		}
+		if in.calls() >= uint64(2*r.Failures) {
+			return false
+		}
+	}
+	return false
+}
+
+// noAccident reports whether so many bad calls are improbable in a fleet that has seen
+// was before. With less history than that is worth, they are.
+func (r *Rule) noAccident(bad, calls float64, was count) bool {
+	if was.calls() < uint64(4*r.Failures) {
+		return true
+	}
+	f := float64(was.Bad) / float64(was.calls())
+	return tail(int(math.Ceil(calls)), int(bad), f) <= improbable
+}
+
+// tail returns the chance that at least k of n calls are bad, each with the chance f.
+func tail(n, k int, f float64) float64 {
+	switch {
+	case k <= 0 || f >= 1:
+		return 1
+	case f <= 0 || k > n:
+		return 0
+	}
+	lgamma := func(x int) float64 { v, _ := math.Lgamma(float64(x) + 1); return v }
+	sum := 0.0
+	for i := k; i <= n; i++ {
+		p := math.Exp(lgamma(n) - lgamma(i) - lgamma(n-i) + float64(i)*math.Log(f) + float64(n-i)*math.Log1p(-f))
+		sum += p
+		if float64(i) > float64(n)*f && p < sum*1e-9 {
+			break
+		}
+	}
+	return min(sum, 1)
+}

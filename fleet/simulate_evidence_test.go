@@ -1,0 +1,211 @@
+package fleet
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/recloser-go/recloser"
+)
+
+// Where one node alone has callers, another's probe decides.
+func TestSecondOpinion(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		probe func(context.Context, string) error
+		trips bool
+	}{
+		{"bad", func(context.Context, string) error { return errDown }, true},
+		{"good", func(context.Context, string) error { return nil }, false},
+		{"nobody can", nil, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			probes := 0
+			cfg := Config{}
+			if c.probe != nil {
+				cfg.Probe = func(ctx context.Context, name string) error {
+					probes++
+					return c.probe(ctx, name)
+				}
+			}
+			s := newSim(t, 1, 5, cfg, []string{"hotel"}, hotel())
+			s.run(20 * time.Second)
+			p := &partner{fails: true}
+			s.nodes[0].callers("hotel", time.Second, p.serve, nil)
+			s.run(30 * time.Second)
+			if trips := s.record("hotel").Rev != (Rev{}); trips != c.trips {
+				t.Errorf("tripped: %t", trips)
+			}
+			if s.nodes[0].breakers["hotel"].State() == recloser.Closed {
+				t.Error("the node did not protect itself")
+			}
+			if c.probe != nil && probes != 1 {
+				t.Errorf("%d probes", probes)
+			}
+		})
+	}
+}
+
+// Where one of many callers alone sees calls fail, the others need no probe: they say
+// that theirs are good.
+func TestLoneReporterAmongMany(t *testing.T) {
+	s := newSim(t, 1, 5, Config{}, []string{"hotel"}, hotel())
+	for i, n := range s.nodes {
+		p := &partner{fails: i == 0}
+		n.callers("hotel", time.Second, p.serve, nil)
+	}
+	s.run(5 * time.Minute)
+	if v := s.record("hotel"); v.Rev != (Rev{}) {
+		t.Errorf("%+v", v.Record)
+	}
+}
+
+// What fails to everybody everywhere is our own uplink: nobody decides for others.
+func TestUplink(t *testing.T) {
+	names := []string{"a", "b", "c", "d"}
+	s := newSim(t, 1, 5, Config{}, names, hotel())
+	p := &partner{}
+	for _, n := range s.nodes {
+		for _, name := range names {
+			n.callers(name, time.Second, p.serve, nil)
+		}
+	}
+	s.run(2 * time.Minute)
+	p.fails = true
+	s.run(2 * time.Minute)
+	st := s.nodes[2].c.status(s.now())
+	if !st.Uplink || !st.Doubtful {
+		t.Errorf("uplink %t, doubtful %t", st.Uplink, st.Doubtful)
+	}
+	for _, name := range names {
+		if s.in(name, recloser.Closed) > 0 {
+			t.Errorf("%s: not all protect themselves", name)
+		}
+	}
+	p.fails = false
+	s.await("all close", 10*time.Minute, func() bool {
+		for _, name := range names {
+			if s.in(name, recloser.Closed) != 5 {
+				return false
+			}
+		}
+		return true
+	})
+	s.run(time.Minute + 10*time.Second)
+	if st := s.nodes[2].c.status(s.now()); st.Uplink || st.Doubtful {
+		t.Errorf("uplink %t, doubtful %t after it was well", st.Uplink, st.Doubtful)
+	}
+}
+
+// Of a dependency that is called every few minutes the window reaches back further.
+func TestQuietDependency(t *testing.T) {
+	s := newSim(t, 1, 10, Config{}, []string{"hotel"}, hotel())
+	s.tick = time.Second
+	p := &partner{}
+	for _, n := range s.nodes {
+		n.callers("hotel", time.Hour/2, p.serve, nil) // together one in three minutes
+	}
+	s.run(time.Hour)
+	p.fails = true
+	took := s.await("the fleet trips", time.Hour, func() bool { return s.record("hotel").State == recloser.Open })
+	t.Logf("after %s: %s", took, s.record("hotel").Note)
+}
+
+// Evidence counts once: after a recovery it takes new failures to trip.
+func TestOldEvidence(t *testing.T) {
+	s := newSim(t, 1, 10, Config{}, []string{"hotel"}, hotel())
+	s.run(10 * time.Second)
+	p := &partner{fails: true}
+	for _, n := range s.nodes {
+		n.callers("hotel", 5*time.Second, p.serve, nil)
+	}
+	s.await("the fleet trips", time.Minute, func() bool { return s.record("hotel").State == recloser.Open })
+	p.fails = false
+	s.mustClose(10, 40*time.Second)
+	closed := s.record("hotel").Rev
+	failed := 0
+	for _, n := range s.nodes {
+		if n.breakers["hotel"].Report().Bad == 0 && failed < 3 { // what the others said is still there
+			n.call("hotel", func(*simNode, string) (time.Duration, error) { return 0, errDown })
+			failed++
+		}
+	}
+	s.run(20 * time.Second)
+	if v := s.record("hotel"); v.Rev != closed {
+		t.Errorf("%+v", v.Record)
+	}
+}
+
+// Where so much fails that all nodes doubt their network, what is well again is found
+// out all the same.
+func TestDoubtfulNodesTry(t *testing.T) {
+	names := []string{"a", "b", "c"}
+	s := newSim(t, 1, 5, Config{}, names, hotel())
+	down := map[string]*partner{"a": {}, "b": {}, "c": {}}
+	for _, n := range s.nodes {
+		for _, name := range names {
+			n.callers(name, 2*time.Second, func(n *simNode, name string) (time.Duration, error) { return down[name].serve(n, name) }, nil)
+		}
+	}
+	s.run(2 * time.Minute)
+	down["a"].fails = true
+	s.await("a trips", time.Minute, func() bool { return s.record("a").State == recloser.Open })
+	down["b"].fails = true
+	s.await("all are doubtful", time.Minute, func() bool { return s.nodes[0].c.status(s.now()).Uplink })
+	s.run(time.Minute)
+	down["a"].fails = false
+	s.await("a closes", 3*time.Minute, func() bool { return s.in("a", recloser.Closed) == 5 })
+	if s.in("b", recloser.Closed) > 0 {
+		t.Error("b closed")
+	}
+}
+
+// A quiet dependency closes again as well.
+func TestQuietDependencyCloses(t *testing.T) {
+	s := newSim(t, 1, 5, Config{}, []string{"hotel"}, hotel())
+	s.tick = time.Second
+	p := &partner{fails: true}
+	for _, n := range s.nodes {
+		n.callers("hotel", 10*time.Minute, p.serve, nil)
+	}
+	s.await("the fleet trips", 2*time.Hour, func() bool { return s.record("hotel").State == recloser.Open })
+	s.run(time.Hour)
+	p.fails = false
+	took := s.await("all close", 2*time.Hour, func() bool { return s.in("hotel", recloser.Closed) == 5 })
+	t.Logf("after %s; %v", took, s.ops)
+}
+
+// What a node says that doubts its own network counts for nothing.
+func TestDoubtfulNodesDoNotCount(t *testing.T) {
+	s := newSim(t, 1, 5, Config{}, []string{"a", "b", "c"}, hotel())
+	s.run(10 * time.Second)
+	p, well := &partner{fails: true}, &partner{}
+	for _, n := range s.nodes[:2] { // a rack
+		n.call("a", well.serve)
+		for range 2 {
+			n.call("b", p.serve)
+			n.call("c", p.serve)
+		}
+	}
+	s.run(2 * time.Second)
+	for _, n := range s.nodes[:2] {
+		if !n.c.doubtful {
+			t.Fatal("it does not doubt its network")
+		}
+		for range 4 {
+			n.call("a", p.serve)
+		}
+	}
+	s.run(time.Second)
+	s.nodes[3].call("a", p.serve)
+	s.run(10 * time.Second)
+	if all := s.tripped([]string{"a", "b", "c"}); len(all) > 0 {
+		t.Errorf("%v tripped: %+v", all, s.record(all[0]).Record)
+	}
+	s.nodes[2].call("a", p.serve)
+	for range 2 {
+		s.nodes[3].call("a", p.serve)
+		s.nodes[4].call("a", p.serve)
+	}
+	s.await("others count", 2*time.Second, func() bool { return s.record("a").State == recloser.Open })
+}

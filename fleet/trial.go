@@ -1,0 +1,148 @@
+package fleet
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/recloser-go/recloser"
+)
+
+// trial is the lease of one trial of the fleet that this node holds. It is there
+// before the caller comes, so that he does not wait for it.
+type trial struct {
+	lease     Lease
+	good, bad uint64    // trials of the breaker before
+	taken     uint64    // with this one
+	waits     time.Time // until then for a caller
+	ends      time.Time // by its holder's clock, before the lease does
+}
+
+// ended is a lease that is to be finished.
+type ended struct {
+	lease  Lease
+	result Result
+}
+
+const (
+	// trialWait is how long a node keeps a lease for which nobody comes.
+	trialWait = 10 * time.Second
+	// leaseMargin is how much sooner than the store its holder takes a trial for over.
+	leaseMargin = time.Second
+)
+
+// allowed returns how many trials the breaker may have taken.
+func (t *trial) allowed() uint64 {
+	if t == nil {
+		return 0
+	}
+	return t.taken
+}
+
+// mayTry reports whether this node may begin a trial: it has refused callers, so that
+// there will be somebody to try with, and its verdict is worth something.
+func (m *member) mayTry(c *coordinator, now time.Time) bool {
+	cfg := m.b.Config()
+	wish := m.wishAt.After(m.held.made) || m.wishAt.Add(c.cfg.Rule.Window).After(now) || cfg.Shadow
+	if !wish || m.last.Own || now.Before(m.tryAt) {
+		return false
+	}
+	// What a node thinks of a call that doubts its network, or has older settings, is
+	// asked for only if nobody else tries.
+	return !c.doubtful && !c.beat.outdated(c) || m.held.age(now)-m.held.Lasts > grace
+}
+
+// wantsTrial asks for a lease.
+func (m *member) wantsTrial(c *coordinator, now time.Time) *op {
+	if m.trial != nil || !m.mayTry(c, now) {
+		return nil
+	}
+	return &op{kind: opAcquire, key: breakerKey + m.name, expect: m.held.Rev, ttl: trialWait + m.last.TrialTime + leaseMargin}
+}
+
+// acquired takes in whether there was one.
+func (m *member) acquired(c *coordinator, o *op, now time.Time) {
+	// In a large fleet somebody else has it soon, and who has few callers need not hurry.
+	most := min(grace, time.Duration(c.beat.live())*(200*time.Millisecond)+now.Sub(m.wishAt)/8)
+	m.tryAt = now.Add(time.Second/2 + time.Duration(c.random.Int64N(int64(most)+1)))
+	if o.expect != m.held.Rev {
+		return // the lease ended with that version
+	}
+	if errors.Is(o.err, ErrConflict) {
+		c.reload = now.Add(time.Second) // unless it is heard until then
+		return
+	}
+	if m.counted(o.tally); m.write == nil && o.err == nil {
+		ends := o.asked.Add(o.ttl - leaseMargin)
+		m.trial = &trial{lease: o.lease, good: m.last.TrialsGood, bad: m.last.TrialsBad, taken: m.last.Taken + 1, waits: o.asked.Add(trialWait), ends: ends}
+		m.obey(now, grace)
+	} else if o.err == nil {
+		m.ended = append(m.ended, ended{o.lease, Unused})
+	}
+}
+
+// tend looks what became of the trial.
+func (m *member) tend(c *coordinator, now time.Time) {
+	t, r := m.trial, m.last
+	switch {
+	case r.TrialsBad > t.bad:
+		m.end(Bad, now)
+	case r.TrialsGood > t.good:
+		m.end(Good, now)
+	case r.Running > 0:
+		if !now.Before(t.ends) {
+			m.end(Bad, now)
+		}
+	case !r.Led || r.Automatic != recloser.HalfOpen: // somebody here has set it otherwise
+		m.end(Unused, now)
+	case now.Before(t.waits):
+		if r.Taken == t.taken { // it ended without a verdict: for the next caller
+			t.taken++
+			m.obey(now, grace)
+		}
+	default:
+		m.follow(recloser.Order{State: recloser.HalfOpen, Grace: grace, Note: m.held.Note})
+		if m.last = m.b.Report(); m.last.Running == 0 {
+			m.end(Unused, now)
+			m.tryAt = now.Add(time.Second + time.Duration(c.random.Int64N(int64(time.Second))))
+		}
+	}
+}
+
+func (m *member) end(r Result, now time.Time) {
+	m.ended = append(m.ended, ended{m.trial.lease, r})
+	m.trial, m.renewAt = nil, now.Add(refresh) // the next record will say what follows
+}
+
+// finished takes in what the store made of a result.
+func (m *member) finished(o *op) {
+	if len(m.ended) == 0 || m.ended[0].lease.Token != o.lease.Token {
+		return
+	}
+	m.ended = m.ended[1:]
+	if o.lease.Rev == m.held.Rev {
+		m.counted(o.tally)
+	}
+}
+
+// counted writes what follows from the trials there were, if that is clear.
+func (m *member) counted(t Tally) {
+	v, cfg := &m.held, m.b.Config()
+	n := &next{Record: v.Record, expect: v.Rev}
+	n.By, n.Need = "", 0
+	switch {
+	case t.Bad > 0:
+		if t.Good == 0 {
+			n.Step = stepUp(&cfg, v.Step)
+		}
+		n.State, n.Reason, n.Lasts, n.Note = recloser.Open, recloser.ReasonTrialFailed, openTime(&cfg, n.Step), "a trial failed"
+		if cause := m.b.Brief().Cause; cause != nil {
+			n.Cause = fmt.Sprint(cause)
+		}
+	case t.Good >= v.Need:
+		n.State, n.Reason, n.Note = recloser.Closed, recloser.ReasonTrialsGood, "trials of the fleet were good"
+	default:
+		return
+	}
+	m.write = n
+}

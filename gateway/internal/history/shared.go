@@ -1,0 +1,164 @@
+package history
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+)
+
+// Shared is something in force that the nodes of a fleet have in common, and what
+// this one knows of the fleet's copy.
+type Shared struct {
+	Kind, ID string
+	Value    json.RawMessage // nil: it is no more
+	Rev      Rev             // of the fleet's copy, as this node knows it last; zero: there was none
+	Changes  uint64          // made here, ever
+	Unsaid   bool            // the last of them is not in the fleet's copy yet
+}
+
+// Rev names a version of the fleet's copy.
+type Rev struct {
+	Epoch uint64 `json:"epoch,omitempty"`
+	ID    uint64 `json:"id,omitempty"`
+}
+
+// The kinds that nodes of a fleet share, besides what operators set: that is part of
+// what the fleet says of a breaker.
+const (
+	SharedDependency  = kindDependency
+	SharedMaintenance = kindMaintenance
+	SharedIncident    = kindIncident
+	SharedDelivery    = kindDelivery
+)
+
+var sharedKinds = []string{SharedDependency, SharedMaintenance, SharedIncident, SharedDelivery}
+
+// kindShared is of the rows that say what is known of the fleet's copies.
+const kindShared = "shared"
+
+// copied is such a row.
+type copied struct {
+	Rev
+	Changes uint64 `json:"changes,omitempty"`
+	Unsaid  bool   `json:"unsaid,omitempty"`
+}
+
+func (c copied) row(of name, at int64) (row, error) {
+	text, err := json.Marshal(c)
+	return row{kindShared, of.kind + "/" + of.id, at, text}, err
+}
+
+// copyOf returns what is known of the fleet's copy.
+func (h *History) copyOf(ctx context.Context, of name) (c copied, err error) {
+	r, found, err := h.mem.row(ctx, name{kindShared, of.kind + "/" + of.id})
+	if err == nil && found {
+		err = json.Unmarshal(r.value, &c)
+	}
+	return c, err
+}
+
+// unsay returns the rows that mark what rows change as not in the fleet's copy. It needs the turn.
+func (h *History) unsay(ctx context.Context, rows []row) (marks []row, err error) {
+	if h.o.Fleet == nil {
+		return nil, nil
+	}
+	for _, r := range rows {
+		if !slices.Contains(sharedKinds, r.kind) {
+			continue
+		}
+		c, err := h.copyOf(ctx, r.name())
+		if err != nil {
+			return nil, err
+		}
+		c.Changes++
+		c.Unsaid = true
+		mark, err := c.row(r.name(), r.at)
+		if err != nil {
+			return nil, err
+		}
+		marks = append(marks, mark)
+	}
+	return marks, nil
+}
+
+// AllShared returns all that the nodes of a fleet share, what is no more included.
+func (h *History) AllShared(ctx context.Context) (all []Shared, err error) {
+	rows, err := h.mem.rowsOf(context.WithoutCancel(ctx), kindShared)
+	known := make(map[name]bool)
+	for _, r := range rows {
+		kind, id, _ := strings.Cut(r.id, "/")
+		s, e := h.shared(ctx, name{kind, id})
+		err = errors.Join(err, e)
+		known[name{kind, id}] = true
+		all = append(all, s)
+	}
+	for _, kind := range sharedKinds { // of before there was a fleet
+		rows, e := h.mem.rowsOf(context.WithoutCancel(ctx), kind)
+		err = errors.Join(err, e)
+		for _, r := range rows {
+			if !known[r.name()] {
+				all = append(all, Shared{Kind: r.kind, ID: r.id, Value: r.value, Unsaid: true})
+			}
+		}
+	}
+	return all, err
+}
+
+func (h *History) shared(ctx context.Context, of name) (Shared, error) {
+	ctx = context.WithoutCancel(ctx)
+	c, err := h.copyOf(ctx, of)
+	r, _, err2 := h.mem.row(ctx, of)
+	return Shared{Kind: of.kind, ID: of.id, Value: r.value, Rev: c.Rev, Changes: c.Changes, Unsaid: c.Unsaid}, errors.Join(err, err2)
+}
+
+// Adopt takes over another node's version s of something, and reports whether it did:
+// a change of this node that the fleet does not know yet comes after it.
+func (h *History) Adopt(ctx context.Context, s Shared) (taken bool, err error) {
+	of := name{s.Kind, s.ID}
+	err = h.change(ctx, func() (*batch, error) {
+		c, err := h.copyOf(context.WithoutCancel(ctx), of)
+		if err != nil {
+			return nil, err
+		}
+		c.Rev = s.Rev
+		at := h.o.Now().UnixMilli()
+		mark, err := c.row(of, at)
+		w := &batch{rows: []row{mark}}
+		if taken = !c.Unsaid; taken {
+			w.rows = append(w.rows, row{s.Kind, s.ID, at, s.Value})
+		}
+		if taken && s.Kind == kindDependency && s.Value == nil {
+			belongs, e := h.belongings(context.WithoutCancel(ctx), s.ID, nil)
+			w.rows, err = append(w.rows, belongs...), errors.Join(err, e)
+		}
+		return w, err
+	})
+	return taken && err == nil, err
+}
+
+// Said notes that the fleet's copy has the change s.Changes since s.Rev is its version.
+// What has changed here since is still unsaid. If forget is set and that is the last
+// of something that is no more, nothing is known of it any longer.
+func (h *History) Said(ctx context.Context, s Shared, forget bool) error {
+	of := name{s.Kind, s.ID}
+	return h.change(ctx, func() (*batch, error) {
+		c, err := h.copyOf(context.WithoutCancel(ctx), of)
+		if err != nil {
+			return nil, err
+		}
+		c.Rev = s.Rev
+		c.Unsaid = c.Changes != s.Changes
+		mark, err := c.row(of, h.o.Now().UnixMilli())
+		if forget && !c.Unsaid {
+			mark.value = nil
+		}
+		return &batch{rows: []row{mark}}, err
+	})
+}
+
+// SharedOf returns one of AllShared, as nothing if there is none.
+func (h *History) SharedOf(ctx context.Context, kind, id string) (Shared, error) {
+	return h.shared(ctx, name{kind, id})
+}
