@@ -38,7 +38,7 @@ type member struct {
 	mu     sync.Mutex
 	joined []*dependency.Dependency // as the list of dependencies was when it was looked at last
 	had    map[string]bool          // roles that this node had while the store was there
-	seen   fleet.Status             // not older than seenFor
+	seen   *fleet.Status            // not older than seenFor; not to be changed
 	of     map[string]*fleet.BreakerStatus
 	seenAt time.Time
 }
@@ -151,12 +151,17 @@ func (m *member) leads(role string) bool {
 	return holds || m.had[role]
 }
 
-// status returns what is known of the fleet, and of each breaker by name.
-func (m *member) status() (fleet.Status, map[string]*fleet.BreakerStatus) {
+// status returns what is known of the fleet, and of each breaker by name; nil if this
+// gateway is alone.
+func (m *member) status() (*fleet.Status, map[string]*fleet.BreakerStatus) {
+	if m == nil {
+		return nil, nil
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if now := time.Now(); now.Sub(m.seenAt) > seenFor {
-		m.seen, m.seenAt = m.node.Status(), now
+		seen := m.node.Status()
+		m.seen, m.seenAt = &seen, now
 		m.of = make(map[string]*fleet.BreakerStatus, len(m.seen.Breakers))
 		for i := range m.seen.Breakers {
 			m.of[m.seen.Breakers[i].Name] = &m.seen.Breakers[i]

@@ -163,7 +163,7 @@ func (g *Gateway) newAdmin() (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := admin.Options{
+	return admin.New(admin.Options{
 		Dependencies: g.deps,
 		History:      g.history,
 		Maintenance:  g.maintenance,
@@ -186,11 +186,9 @@ func (g *Gateway) newAdmin() (http.Handler, error) {
 		Log:          g.log,
 		Hosts:        hosts(c.Admin),
 		Quit:         g.life.Done(),
-	}
-	if g.member != nil {
-		o.Fleet, o.Node = g.member.status, c.Fleet.Node
-	}
-	return admin.New(o), nil
+		Fleet:        g.member.status,
+		Node:         c.Fleet.Node,
+	}), nil
 }
 
 // tellPeople has messages sent. Those about a key of many would be too many.

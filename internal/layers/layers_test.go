@@ -24,7 +24,7 @@ var layers = [][]string{
 	{"gateway/internal/config", "gateway/internal/bulkhead", "gateway/internal/history", "gateway/internal/suspect", "gateway/internal/message"},
 	{"gateway/internal/ratelimit", "gateway/internal/lastknown", "gateway/internal/incident", "gateway/internal/channel"},
 	{"gateway/internal/dependency", "gateway/internal/outbox"},
-	{"gateway/internal/auth", "gateway/internal/series", "gateway/internal/probe", "gateway/internal/alert", "gateway/internal/trace"},
+	{"gateway/internal/auth", "gateway/internal/series", "gateway/internal/sharing", "gateway/internal/probe", "gateway/internal/alert", "gateway/internal/trace"},
 	{"gateway/internal/proxy", "gateway/internal/ask", "gateway/internal/admin"},
 	{"gateway/internal/panel"},
 	{"gateway"}, // the one place that knows them all

@@ -46,9 +46,9 @@ type Options struct {
 	Tokens       *auth.Tokens          // needs History
 	Config       func() *config.Config // the one in force
 
-	// Fleet returns what is known of the other nodes, and of each breaker by name. nil:
-	// this process is alone.
-	Fleet func() (fleet.Status, map[string]*fleet.BreakerStatus)
+	// Fleet returns what is known of the other nodes, and of each breaker by name; nil, as
+	// without it: this process is alone.
+	Fleet func() (*fleet.Status, map[string]*fleet.BreakerStatus)
 
 	// Certificates are those of the listeners, by the setting that names the
 	// listener's address: "listen", "admin.listen".
@@ -97,6 +97,9 @@ func New(o Options) http.Handler {
 	}
 	if o.Ready == nil {
 		o.Ready = func() bool { return true }
+	}
+	if o.Fleet == nil {
+		o.Fleet = func() (*fleet.Status, map[string]*fleet.BreakerStatus) { return nil, nil }
 	}
 	if o.Auth == nil {
 		o.Auth = auth.New(auth.Options{Log: o.Log})

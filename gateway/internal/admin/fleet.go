@@ -68,6 +68,9 @@ func fleetMetrics() []*prometheus.Desc {
 
 func (m *gatewayMetrics) collectFleet(s samples) {
 	seen, of := m.Fleet()
+	if seen == nil {
+		return
+	}
 	for _, mode := range []fleet.Mode{fleet.Shared, fleet.Kept, fleet.Alone} {
 		s.gauge(fleetMode, oneIf(seen.Mode == mode), string(mode))
 	}
@@ -86,10 +89,10 @@ func (m *gatewayMetrics) collectFleet(s samples) {
 
 // fleetSeen returns what is known of the fleet; nil: the gateway is alone.
 func (a *api) fleetSeen() *Fleet {
-	if a.Fleet == nil {
+	s, _ := a.Fleet()
+	if s == nil {
 		return nil
 	}
-	s, _ := a.Fleet()
 	f := &Fleet{
 		Name: s.Fleet, Node: s.Node, Store: s.Store, Mode: string(s.Mode), Since: stamp(s.Since), Contact: stampOrNull(s.Contact),
 		Doubtful: s.Doubtful, Uplink: s.Uplink, Outdated: s.Outdated, Members: []Member{},
@@ -105,15 +108,10 @@ func (a *api) fleetSeen() *Fleet {
 
 // sharedOf returns what the fleet says of a dependency; nil: it is not shared.
 func (a *api) sharedOf(d *dependency.Dependency) *Shared {
-	if a.Fleet == nil {
-		return nil
+	if s, of := a.Fleet(); s != nil && of[d.ID] != nil {
+		return newShared(s, of[d.ID])
 	}
-	s, of := a.Fleet()
-	b, ok := of[d.ID]
-	if !ok {
-		return nil
-	}
-	return newShared(&s, b)
+	return nil
 }
 
 func newShared(s *fleet.Status, b *fleet.BreakerStatus) *Shared {

@@ -146,9 +146,7 @@ func (m *gatewayMetrics) collectGateway(s samples) {
 	if m.Uplink != nil {
 		s.gauge(uplinkUs, oneIf(m.Uplink.Us()))
 	}
-	if m.Fleet != nil {
-		m.collectFleet(s)
-	}
+	m.collectFleet(s)
 	if b := m.Limit; b != nil {
 		s.gauge(allInFlight, float64(b.InFlight()))
 		s.gauge(allLimit, float64(b.Limit()))

@@ -100,6 +100,9 @@ func (r *Reader) Maintenance(ctx context.Context) ([]Maintenance, error) {
 	return out.Body.Maintenance, nil
 }
 
+// Fleet is that of GET /api/v1/nodes.
+func (r *Reader) Fleet() *Fleet { return r.a.fleetSeen() }
+
 // Incidents are those of GET /api/v1/alerts/incidents.
 func (r *Reader) Incidents(ctx context.Context) ([]Incident, error) {
 	out, err := r.a.incidents(ctx, nil)

@@ -34,6 +34,6 @@ func (p *Panel) audit(ctx context.Context, v *view, r *http.Request) error {
 
 // nodes is the page of the gateway's processes.
 func (p *Panel) nodes(ctx context.Context, v *view, _ *http.Request) error {
-	v.Page, v.Title, v.Renew, v.Of = "nodes", "Nodes", 10, v.read.Nodes(ctx)
+	v.Page, v.Title, v.Renew, v.Of = "nodes", "Nodes", 10, admin.NodeList{Nodes: v.read.Nodes(ctx), Fleet: v.read.Fleet()}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/fleet"
 	"github.com/recloser-go/recloser/gateway/internal/admin"
 	"github.com/recloser-go/recloser/gateway/internal/alert"
 	"github.com/recloser-go/recloser/gateway/internal/auth"
@@ -40,6 +41,8 @@ type house struct {
 	tokens  *auth.Tokens
 	server  *httptest.Server
 	config  *config.Config
+	fleet   *fleet.Status // nil: it is alone
+	agreed  map[string]*fleet.BreakerStatus
 	stop    func()      // the gateway goes away
 	mute    atomic.Bool // streams hang
 	log     lockedBuffer
@@ -142,7 +145,7 @@ func openHouse(t testing.TB, file string, signIn bool, dependencies ...config.De
 	people := admin.New(admin.Options{
 		Dependencies: list, History: h.history, Maintenance: h.plans, Series: h.series, Alerts: alerts, Auth: callers, Tokens: h.tokens,
 		Config: func() *config.Config { return h.config }, Node: "gateway-1", Version: "v0.1.0", Log: log,
-		Pages: pages.Register, Quit: quit,
+		Pages: pages.Register, Quit: quit, Fleet: func() (*fleet.Status, map[string]*fleet.BreakerStatus) { return h.fleet, h.agreed },
 	})
 	h.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if h.mute.Load() && r.URL.Path == "/api/v1/stream" {
