@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -111,7 +112,7 @@ func TestBlockedStore(t *testing.T) {
 			t.Fatal(err, b.Explain())
 		}
 		s := n.Status()
-		if s.Mode != Alone || s.Err == nil || s.Breakers[0].NotShared == nil || n.Holds("sender") {
+		if s.Mode != Alone || !errors.Is(s.Err, errHung) || s.Breakers[0].NotShared == nil || n.Holds("sender") {
 			t.Errorf("%+v", s)
 		}
 		if ok, err := n.Release("hotel", "ann", "out"); !ok || err != nil || b.State() != recloser.HalfOpen {

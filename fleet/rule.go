@@ -131,7 +131,7 @@ func (r *Rule) judge(reports []report, live int, asked bool) verdict {
 func (r *Rule) enough(reports []report, need int, v *verdict) bool {
 	most := float64((r.Failures + need - 1) / need) // of one node
 	for span, d := range r.spans() {
-		var bad, calls float64
+		var bad, calls, worstBad, worstCalls float64 // of all, of the node that counts for most
 		var in, was count
 		for i := range reports {
 			rep := &reports[i]
@@ -141,11 +141,18 @@ func (r *Rule) enough(reports []report, need int, v *verdict) bool {
 			if float64(c.Bad) > most {
 				weight = most / float64(c.Bad)
 			}
-			bad, calls = bad+weight*float64(c.Bad), calls+weight*float64(c.calls())
+			nodeBad, nodeCalls := weight*float64(c.Bad), weight*float64(c.calls())
+			bad, calls = bad+nodeBad, calls+nodeCalls
+			if nodeBad > worstBad || nodeBad == worstBad && nodeCalls < worstCalls {
+				worstBad, worstCalls = nodeBad, nodeCalls
+			}
+		}
+		if v.seen == 1 {
+			worstBad, worstCalls = 0, 0
 		}
 		v.bad, v.calls = in.Bad, in.calls()
 		bad += 1e-9 // the weights are not exact
-		if bad >= float64(r.Failures) && bad >= r.Rate*calls && r.noAccident(bad, calls, was) {
+		if bad >= float64(r.Failures) && bad >= r.Rate*calls && r.noAccident(bad-worstBad, calls-worstCalls, was) {
 			return true
 		}
 		if in.calls() >= uint64(2*r.Failures) {
@@ -155,8 +162,9 @@ func (r *Rule) enough(reports []report, need int, v *verdict) bool {
 	return false
 }
 
-// noAccident reports whether so many bad calls are improbable in a fleet that has seen
-// was before. With less history than that is worth, they are.
+// noAccident reports whether so many bad calls, of all nodes but one, are improbable in a
+// fleet that has seen was before: that one may be a node that fails by itself, which makes
+// accidents of a few others look like an outage. With too little history they are.
 func (r *Rule) noAccident(bad, calls float64, was count) bool {
 	if was.calls() < uint64(4*r.Failures) {
 		return true

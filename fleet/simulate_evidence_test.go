@@ -111,28 +111,31 @@ func TestQuietDependency(t *testing.T) {
 	t.Logf("after %s: %s", took, s.record("hotel").Note)
 }
 
-// Evidence counts once: after a recovery it takes new failures to trip.
+// Evidence counts once: after a recovery it takes new failures to trip, be they of nodes
+// that had seen some before or of others.
 func TestOldEvidence(t *testing.T) {
-	s := newSim(t, 1, 10, Config{}, []string{"hotel"}, hotel())
-	s.run(10 * time.Second)
-	p := &partner{fails: true}
-	for _, n := range s.nodes {
-		n.callers("hotel", 5*time.Second, p.serve, nil)
-	}
-	s.await("the fleet trips", time.Minute, func() bool { return s.record("hotel").State == recloser.Open })
-	p.fails = false
-	s.mustClose(10, 40*time.Second)
-	closed := s.record("hotel").Rev
-	failed := 0
-	for _, n := range s.nodes {
-		if n.breakers["hotel"].Report().Bad == 0 && failed < 3 { // what the others said is still there
-			n.call("hotel", func(*simNode, string) (time.Duration, error) { return 0, errDown })
-			failed++
+	for _, before := range []bool{false, true} {
+		s := newSim(t, 1, 10, Config{}, []string{"hotel"}, hotel())
+		s.run(10 * time.Second)
+		p := &partner{fails: true}
+		for _, n := range s.nodes {
+			n.callers("hotel", 5*time.Second, p.serve, nil)
 		}
-	}
-	s.run(20 * time.Second)
-	if v := s.record("hotel"); v.Rev != closed {
-		t.Errorf("%+v", v.Record)
+		s.await("the fleet trips", time.Minute, func() bool { return s.record("hotel").State == recloser.Open })
+		p.fails = false
+		s.mustClose(10, 40*time.Second)
+		closed := s.record("hotel").Rev
+		failed := 0
+		for _, n := range s.nodes {
+			if n.breakers["hotel"].Report().Bad > 0 == before && failed < 3 {
+				n.call("hotel", func(*simNode, string) (time.Duration, error) { return 0, errDown })
+				failed++
+			}
+		}
+		s.run(20 * time.Second)
+		if v := s.record("hotel"); v.Rev != closed || failed != 3 {
+			t.Errorf("before %t, %d failed: %+v", before, failed, v.Record)
+		}
 	}
 }
 
@@ -208,4 +211,30 @@ func TestDoubtfulNodesDoNotCount(t *testing.T) {
 		s.nodes[4].call("a", p.serve)
 	}
 	s.await("others count", 2*time.Second, func() bool { return s.record("a").State == recloser.Open })
+}
+
+// Three nodes that have tripped by themselves are half of those that say something. They
+// ask, and the others say that their calls are good.
+func TestOpenNodesAmongMany(t *testing.T) {
+	s := newSim(t, 1, 12, Config{}, []string{"hotel"}, hotel())
+	down, well := &partner{}, &partner{}
+	for i, n := range s.nodes {
+		p := well
+		if i < 3 {
+			p = down
+		}
+		n.callers("hotel", time.Second, p.serve, nil)
+	}
+	s.run(2 * time.Minute)
+	down.fails = true
+	s.run(40 * time.Second)
+	if n := s.in("hotel", recloser.Closed); n != 9 {
+		t.Errorf("%d are closed", n)
+	}
+	if v := s.record("hotel"); v.Rev != (Rev{}) {
+		t.Errorf("%+v", v.Record)
+	}
+	well.fails = true
+	s.await("all refuse", 10*time.Second, func() bool { return s.in("hotel", recloser.Closed) == 0 })
+	s.await("the fleet trips", 2*time.Second, func() bool { return s.record("hotel").State == recloser.Open })
 }

@@ -138,6 +138,22 @@ func TestStoreStaysAway(t *testing.T) {
 	s.await("all close", 3*time.Minute, func() bool { return s.in("hotel", recloser.Closed) == 20 })
 }
 
+// What nodes have seen while the store was away counts once it is back.
+func TestStoreBackDuringOutage(t *testing.T) {
+	s := newSim(t, 1, 10, Config{}, []string{"hotel"}, hotel())
+	p := &partner{}
+	for _, n := range s.nodes {
+		n.callers("hotel", time.Second, p.serve, nil)
+	}
+	s.run(time.Minute)
+	s.hung = true
+	s.run(10 * time.Second)
+	p.fails = true
+	s.await("all protect themselves", time.Minute, func() bool { return s.in("hotel", recloser.Closed) == 0 })
+	s.hung = false
+	s.await("the fleet trips", 20*time.Second, func() bool { return s.record("hotel").State == recloser.Open })
+}
+
 // A node that dies with a lease has failed its trial.
 func TestNodeDiesWithLease(t *testing.T) {
 	p := &partner{}

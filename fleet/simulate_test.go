@@ -193,7 +193,10 @@ func BenchmarkOneBadNode(b *testing.B) {
 		names := []string{"a", "b", "c", "d"}[:1+3*(seed%2)]
 		s := newOneBadNode(b, seed, 20, names)
 		s.run(time.Hour)
-		trips += len(s.tripped(names))
+		if all := s.tripped(names); len(all) > 0 {
+			b.Logf("seed %d: %s: %+v", seed, all[0], s.record(all[0]).Record)
+			trips += len(all)
+		}
 	}
 	b.ReportMetric(float64(trips), "false-trips")
 }
