@@ -131,6 +131,13 @@ func newSiteOn(t *testing.T, yaml string, of func() *way) *site {
 		w.WriteHeader(http.StatusAccepted)
 	}))
 	t.Cleanup(teams.Close)
+	t.Cleanup(func() {
+		if t.Failed() {
+			for i, log := range s.logs {
+				t.Logf("node %d:\n%s\n%+v", i, log, s.nodes[i].member.node.Status())
+			}
+		}
+	})
 	for i := range 3 {
 		log := &gatewaytest.Log{}
 		c := parse(t, fmt.Sprintf(`
@@ -202,10 +209,7 @@ func (s *site) card(t *testing.T, want string) {
 			t.Errorf("people were told %q, want %q", got, want)
 		}
 	case <-time.After(patience):
-		t.Errorf("nobody was told %q; the logs are", want)
-		for i, log := range s.logs {
-			t.Logf("%s\n%+v", log, s.nodes[i].member.node.Status())
-		}
+		t.Errorf("nobody was told %q", want)
 	}
 }
 

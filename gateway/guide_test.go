@@ -167,12 +167,14 @@ func TestGuideNamesEveryMetric(t *testing.T) {
 	for d := range descs {
 		want = append(want, regexp.MustCompile(`fqName: "([^"]+)"`).FindStringSubmatch(d.String())[1])
 	}
-	source, err := os.ReadFile("internal/admin/metrics.go") // a scrape has only those that there is something to say of
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range regexp.MustCompile(`metric\("([a-z_]+)"`).FindAllSubmatch(source, -1) {
-		want = append(want, "recloser_"+string(m[1]))
+	for _, file := range []string{"metrics.go", "fleet.go"} { // a scrape has only those that there is something to say of
+		source, err := os.ReadFile("internal/admin/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`metric\("([a-z_]+)"`).FindAllSubmatch(source, -1) {
+			want = append(want, "recloser_"+string(m[1]))
+		}
 	}
 	var got []string
 	for _, m := range regexp.MustCompile("(?m)^\\| `(recloser_[a-z_]+)`").FindAllStringSubmatch(readGuide(t), -1) {
