@@ -25,6 +25,9 @@ const longest = 30 * time.Minute
 // improbable is the chance at which bad calls are no accident.
 const improbable = 1e-6
 
+// usual is the share of bad calls that is assumed as long as too few calls were seen.
+const usual = 0.005
+
 // spans returns the windows for which a node reports its calls.
 func (r *Rule) spans() (all []time.Duration) {
 	for d := r.Window; d < longest; d *= 2 {
@@ -164,12 +167,12 @@ func (r *Rule) enough(reports []report, need int, v *verdict) bool {
 
 // noAccident reports whether so many bad calls, of all nodes but one, are improbable in a
 // fleet that has seen was before: that one may be a node that fails by itself, which makes
-// accidents of a few others look like an outage. With too little history they are.
+// accidents of a few others look like an outage.
 func (r *Rule) noAccident(bad, calls float64, was count) bool {
-	if was.calls() < uint64(4*r.Failures) {
-		return true
+	f := usual
+	if was.calls() >= uint64(4*r.Failures) {
+		f = float64(was.Bad) / float64(was.calls())
 	}
-	f := float64(was.Bad) / float64(was.calls())
 	return tail(int(math.Ceil(calls)), int(bad), f) <= improbable
 }
 

@@ -62,6 +62,7 @@ func TestJudge(t *testing.T) {
 		"busy nodes that all see a tenth":                     {repeat(5, saw(900, 100)), 50, false, no},
 		"no accident":                                         {repeat(5, saw(0, 1).with(history(99, 1))), 50, false, trip},
 		"an accident where a tenth fails":                     {repeat(5, saw(0, 1).with(history(90, 10))), 50, false, no},
+		"the same, with no history":                           {append(repeat(3, saw(1, 1)), saw(0, 50)), 50, false, no},
 		"a node that fails by itself and accidents of others": {append(repeat(3, saw(1, 1).with(history(99, 1))), saw(0, 50).with(history(99, 1))), 50, false, no},
 		"no accident even there":                              {repeat(8, saw(0, 1).with(history(90, 10))), 50, false, trip},
 		"little history is none":                              {repeat(5, saw(0, 1).with(history(2, 1))), 50, false, trip},

@@ -174,6 +174,13 @@ func (s *sim) tripped(names []string) (all []string) {
 // dependencies) or not (one).
 func TestOneBadNode(t *testing.T) {
 	for _, names := range [][]string{{"a"}, {"a", "b", "c", "d"}} {
+		for _, seed := range []uint64{346, 386, 588} { // of accidents in the first minute
+			young := newOneBadNode(t, seed, 20, names)
+			young.run(time.Minute)
+			if all := young.tripped(names); len(all) > 0 {
+				t.Errorf("of %v: %v tripped at first: %+v", names, all, young.record(all[0]).Record)
+			}
+		}
 		s := newOneBadNode(t, 1, 20, names)
 		s.run(time.Hour)
 		if all := s.tripped(names); len(all) > 0 {
