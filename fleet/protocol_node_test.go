@@ -98,6 +98,7 @@ func (a *actor) doc(p paper) Doc {
 		n.Lasts = cfg.OpenFor
 	case recloser.HalfOpen:
 		n.toTrials(&cfg, recloser.ReasonTime)
+	case recloser.Closed, recloser.Isolated, recloser.HeldClosed:
 	}
 	return Doc{Key: breakerKey + "hotel", Rev: p.rev.Rev(), Slots: n.slots, Data: encode(n.Record)}
 }
