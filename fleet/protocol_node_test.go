@@ -58,9 +58,9 @@ type outcome struct {
 	heals bool // it can be expected to happen
 	station
 	vault
-	stale bool // a verdict was counted that should not have been
-	quiet bool // it happens only when no trial runs any more
-	lost  bool // the store's answer was
+	sign  string // by which this should not have been
+	quiet bool   // it happens only when no trial runs any more
+	lost  bool   // the store's answer was
 	crash bool
 }
 
@@ -230,7 +230,7 @@ func (a *actor) operation(s station, v vault) []outcome {
 	case opPut:
 		r.what = "puts " + stateOf(o).String()
 		r.quiet = stateOf(o) == recloser.HalfOpen && !a.short && !v.forgot
-		r.put(o, s.held, a.limits, a.bent)
+		r.sign = r.put(o, s.held, a.limits, a.bent)
 		a.hear(r.doc)
 		s = a.leave(s, r.doc)
 	case opAcquire:
@@ -239,6 +239,9 @@ func (a *actor) operation(s station, v vault) []outcome {
 		}
 		r.what = "acquires"
 		r.acquire(o, a.limits)
+		if a.careless {
+			o.tally.Bad = 0
+		}
 		a.c.done(o, a.now)
 		if s = a.leave(s, paper{}); o.err == nil && s.trial.token != 0 {
 			s.calls[indexOf(s.calls, 0)] = s.trial.token
@@ -248,7 +251,10 @@ func (a *actor) operation(s station, v vault) []outcome {
 		}
 	case opFinish:
 		r.what = "finishes"
-		r.stale = r.finish(o, a.limits, a.bent)
+		r.sign = r.finish(o, a.limits, a.bent)
+		if a.careless {
+			o.tally.Bad = 0
+		}
 		a.c.done(o, a.now)
 		s = a.leave(s, paper{})
 	default:

@@ -134,8 +134,8 @@ func (s *search) nodesMove(i int32) {
 				to.lost++
 			}
 			j := s.reach(to, i, fmt.Sprintf("node %d %s", k, step.what), step.heals)
-			if step.stale {
-				s.sign("stale verdict", j)
+			if step.sign != "" {
+				s.sign(step.sign, j)
 			}
 			if !step.crash {
 				s.compare(w, to, j)
@@ -226,13 +226,9 @@ func (s *search) known(w world) bool {
 	return known
 }
 
-// healthy reports whether all is closed and everybody knows, or no more may happen here
-// as it would take too many trials.
+// healthy reports whether all is closed and everybody knows.
 func (s *search) healthy(w world) bool {
 	v := s.vaults.all[w.vault]
-	if v.tokens == s.tokens {
-		return true
-	}
 	for _, i := range w.nodes {
 		n := s.stations.all[i]
 		if n.away || n.write.there || n.held.rev != v.doc.rev {
@@ -242,7 +238,8 @@ func (s *search) healthy(w world) bool {
 	return v.doc.state == recloser.Closed
 }
 
-// findStuck finds a world from which nothing that can be expected leads to a healthy one.
+// findStuck finds a world from which nothing that can be expected leads to a healthy one,
+// although there may still be a lease to learn of a failure, and a round of good trials.
 func (s *search) findStuck() {
 	heals := make([]bool, len(s.worlds))
 	var next []int32
@@ -260,8 +257,10 @@ func (s *search) findStuck() {
 			}
 		}
 	}
-	if i := slices.Index(heals, false); i >= 0 {
-		s.sign("stuck", int32(i))
+	for i, w := range s.worlds {
+		if !heals[i] && s.vaults.all[w.vault].tokens+1+s.slots <= s.tokens {
+			s.sign("stuck", int32(i))
+		}
 	}
 }
 

@@ -61,11 +61,11 @@ func (v *vault) tally() Tally {
 	return t
 }
 
-// put does what Put does, for a node that holds held.
-func (v *vault) put(o *op, held paper, l limits, b bent) {
+// put does what Put does, for a node that holds held, and returns by what sign that is wrong.
+func (v *vault) put(o *op, held paper, l limits, b bent) (sign string) {
 	if o.expect != v.doc.rev.Rev() && !b.blind {
 		o.err = ErrConflict
-		return
+		return ""
 	}
 	v.wrote(l)
 	v.ids++
@@ -75,8 +75,12 @@ func (v *vault) put(o *op, held paper, l limits, b bent) {
 		v.trips++
 	case next.state == recloser.Closed && v.goodOf == held.rev.id && v.goods >= l.slots:
 		v.answered = v.ids
+		if v.bad > 0 && !v.forgot {
+			sign = "failure ignored"
+		}
 	}
 	v.content = content{doc: next}
+	return sign
 }
 
 func (v *vault) acquire(o *op, l limits) {
@@ -96,15 +100,15 @@ func (v *vault) acquire(o *op, l limits) {
 	o.lease, o.tally = Lease{Key: o.key, Rev: o.expect, Token: uint64(v.tokens)}, v.tally()
 }
 
-// finish reports whether it counted what it should not have.
-func (v *vault) finish(o *op, l limits, b bent) (stale bool) {
+// finish does what Finish does, and returns by what sign that is wrong.
+func (v *vault) finish(o *op, l limits, b bent) (sign string) {
 	i := indexOf(v.leases, uint8(o.lease.Token))
 	if i < 0 || o.lease.Rev != v.doc.rev.Rev() {
 		if !b.unfenced || v.doc.state != recloser.HalfOpen {
 			o.err = ErrStale
-			return false
+			return ""
 		}
-		stale = true
+		sign = "stale verdict"
 	}
 	v.wrote(l)
 	if i >= 0 {
@@ -118,7 +122,7 @@ func (v *vault) finish(o *op, l limits, b bent) (stale bool) {
 		v.goods++
 	}
 	o.tally = v.tally()
-	return stale
+	return sign
 }
 
 func (v *vault) count(r Result) {

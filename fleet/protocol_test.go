@@ -13,6 +13,7 @@ import (
 //
 //   - more trials run at once than there are slots, while the store forgets nothing;
 //   - a verdict is counted of a lease that has run out ("stale verdict");
+//   - what has seen a trial fail closes after others that were good ("failure ignored");
 //   - what is open closes without a good trial, although somebody knows of it ("silently closed");
 //   - nothing that can be expected to happen leads to a closed fleet ("stuck").
 func TestProtocol(t *testing.T) {
@@ -23,7 +24,9 @@ func TestProtocol(t *testing.T) {
 	}{
 		"the store forgets nothing":            {limits{slots: 1, trips: 2, tokens: 3, crashes: 1, lost: 1}, bent{}, ""},
 		"the store is emptied":                 {limits{slots: 1, trips: 2, tokens: 2, crashes: 1, flush: true}, bent{}, ""},
-		"the last write is lost by a failover": {limits{slots: 1, trips: 2, tokens: 2, crashes: 1, lost: 1, failover: true}, bent{}, ""},
+		"the last write is lost by a failover": {limits{slots: 1, trips: 2, tokens: 2, crashes: 1, failover: true}, bent{}, ""},
+		"the store is emptied, long trouble":   {limits{slots: 1, trips: 1, tokens: 3, flush: true}, bent{}, ""},
+		"a write is lost, long trouble":        {limits{slots: 1, trips: 1, tokens: 3, lost: 1, failover: true}, bent{}, ""},
 		"two trials at once":                   {limits{slots: 2, trips: 1, tokens: 4, crashes: 1}, bent{}, ""},
 	} {
 		t.Run(name, func(t *testing.T) { c.check(t, c.bent, c.signs) })
@@ -32,17 +35,19 @@ func TestProtocol(t *testing.T) {
 
 // The check finds what is wrong with protocols that are not quite as they should be.
 func TestBentProtocol(t *testing.T) {
-	sound := limits{slots: 1, trips: 1, tokens: 2, crashes: 1, lost: 1}
-	emptied := limits{slots: 1, trips: 1, tokens: 2, flush: true}
-	failover := limits{slots: 1, trips: 1, tokens: 2, failover: true}
+	sound := limits{slots: 1, trips: 1, tokens: 3, crashes: 1, lost: 1}
+	emptied := limits{slots: 1, trips: 1, tokens: 3, flush: true}
+	failover := limits{slots: 1, trips: 1, tokens: 3, failover: true}
 	for name, c := range map[string]struct {
 		limits
 		bent
 		signs string
 	}{
 		"a verdict needs no token":                         {sound, bent{unfenced: true}, "stale verdict"},
-		"a lease ends before its holder takes it for over": {limits{slots: 1, trips: 1, tokens: 3}, bent{hasty: true}, "trials at once"},
+		"a lease ends before its holder takes it for over": {sound, bent{hasty: true}, "trials at once"},
 		"a lease never ends":                               {sound, bent{endless: true}, "stuck"},
+		"the strictest is right, even if it is older":      {limits{slots: 1, trips: 1, tokens: 3}, bent{rule: strictestIsRight}, "stuck"},
+		"nodes ignore failed trials":                       {sound, bent{careless: true}, "failure ignored"},
 		"Put does not compare":                             {sound, bent{blind: true}, "trials at once"},
 		"an open time is shorter than a trial":             {limits{slots: 2, trips: 1, tokens: 4}, bent{short: true}, "trials at once"},
 		"epochs alone count, the store is emptied":         {emptied, bent{rule: epochsAlone}, "silently closed"},
@@ -96,6 +101,7 @@ type bent struct {
 	hasty    bool // a lease may run out before its holder has given up the trial
 	endless  bool // no lease runs out
 	blind    bool // Put replaces whatever is there
+	careless bool // nodes do not look whether a trial failed
 	short    bool // trials may begin again while some of the round before still run
 	rule     func(held, got *version) course
 }
@@ -115,4 +121,14 @@ func storeIsRight(held, got *version) course {
 		return keep
 	}
 	return adopt
+}
+
+func strictestIsRight(held, got *version) course {
+	switch {
+	case got.Rev == held.Rev:
+		return keep
+	case got.severity() >= held.severity():
+		return adopt
+	}
+	return reopen
 }
