@@ -1,3 +1,5 @@
+//go:build !race
+
 package fleet
 
 import (
@@ -192,7 +194,8 @@ func (a *actor) moves(s station, v vault) (all []outcome) {
 		if n.calls[0] < n.calls[1] {
 			n.calls[0], n.calls[1] = n.calls[1], n.calls[0]
 		}
-		for r, what := range map[Result]string{Good: "has a good trial", Bad: "has a trial that fails, or takes too long", Unused: "gives a trial back"} {
+		for i, what := range []string{Good: "has a good trial", Bad: "has a trial that fails, or takes too long", Unused: "gives a trial back"} {
+			r := Result(i)
 			if n.trial.token == token {
 				a.enter(n)
 				a.m.end(r, a.now)

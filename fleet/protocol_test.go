@@ -1,3 +1,7 @@
+//go:build !race
+
+// Each search is one goroutine's: the race detector would find nothing, fifteen times as slowly.
+
 package fleet
 
 import (
