@@ -106,7 +106,7 @@ func (b *bad) Load(ctx context.Context) ([]fleet.Doc, uint64, error) {
 		return docs, at, err
 	}
 	if before := b.old.Swap(&docs); before != nil {
-		docs = *before
+		return *before, at, err
 	}
 	return docs, at, err
 }
