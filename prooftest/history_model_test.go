@@ -21,9 +21,6 @@ type asked struct {
 	result fleet.Result
 	node   string
 	giveUp bool
-	// Postgres looks who holds a role after it has failed to make somebody the holder: he
-	// may hear that nobody is, as the holder has given it up in between.
-	shy bool
 }
 
 // told is what the store said. Unclear: nobody knows whether it was done.
@@ -146,9 +143,6 @@ var linear = porcupine.Model{
 	Step: func(state, input, output any) (bool, any) {
 		a, said := input.(asked), output.(told)
 		next, want := state.(thing).do(a, cmp.Or(said.token, a.number)) // nobody knows the token of a lost answer
-		if a.shy && a.what == "elect" && !a.giveUp && said == (told{}) && state.(thing).holder == "" {
-			return true, state
-		}
 		return said.lost != nil || said == want, next
 	},
 	DescribeOperation: func(input, output any) string {

@@ -98,7 +98,6 @@ func record(t *testing.T, open func() fleet.Store, troubles ...trouble) []porcup
 func (c *client) step() {
 	a := asked{key: []string{"x", "y"}[c.r.IntN(2)], node: c.node, number: c.r.Uint64() | 1}
 	a.expect = c.revs[a.key]
-	a.shy = c.store.Caps().Name == "postgres"
 	switch n := c.r.IntN(20); {
 	case n < 3:
 		a.what = "put"

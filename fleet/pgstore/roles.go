@@ -43,6 +43,8 @@ func (s *Store) Elect(ctx context.Context, role, node string, ttl time.Duration)
 		return "", err
 	case done && ttl != 0:
 		return node, nil // even if its ttl was short
+	case len(holders) == 0 && ttl != 0: // it was given up in between
+		return s.Elect(ctx, role, node, ttl)
 	case len(holders) == 0:
 		return "", nil
 	}
