@@ -55,12 +55,13 @@ function write(part, n, isCutOff) {
     p95: milliseconds(n.p95_ms),
     rate: n.rate.toFixed(1),
     refused: grouped.format(n.refused),
-    trials: String(n.trials),
+    trials: n.trials > 0 ? String(n.trials) : undefined, // none, or it is not half-open any more
     judged: String(n.judged),
     run: String(n.run),
   };
   for (const e of part.querySelectorAll('[data-number]')) {
-    set(e, texts[e.dataset.number]);
+    const text = texts[e.dataset.number];
+    if (text !== undefined) set(e, text);
     if (e.dataset.number === 'share') e.title = noShare;
   }
   part.querySelector('[data-bar]')?.setAttribute('width', known ? Math.round(n.share * 100) : 0);
