@@ -69,7 +69,7 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	defer s.tearDown()
 	defer cancel(nil) // first, so that nobody wonders why the hotels end
 	s.begin()
-	s.page.serve(s.view)
+	s.page.serve(s.onPage)
 	if err := o.welcome(s); err != nil {
 		return Result{}, err
 	}

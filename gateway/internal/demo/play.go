@@ -66,6 +66,7 @@ func (s *stage) play(ctx context.Context, cancel context.CancelCauseFunc, o Opti
 	err := s.show(ctx, o, show, left)
 	end()
 	<-struck
+	s.stand()
 	b := books{s.with.visits.list(), s.without.visits.list(), s.outage, s.clock.now()}
 	endVisits()
 	<-left
@@ -90,6 +91,7 @@ func (s *stage) show(ctx context.Context, o Options, show func(view) error, left
 		case <-stops:
 			stops = nil
 			s.note(func() { s.ending = true })
+			s.stand()
 			end.Reset(leave)
 		}
 		v := s.view()

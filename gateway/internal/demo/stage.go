@@ -26,6 +26,7 @@ type stage struct {
 	outage outage
 	ending bool // no more guests come
 	past   []outcome
+	stands *view // what the page goes on to show; nil: how it is
 }
 
 // setUp starts the hotels, the gateway and the page. What it started is ended if it
@@ -73,6 +74,7 @@ func (s *stage) begin() {
 	s.number++
 	s.clock, s.outage = clock{time.Now()}, outage{}
 	s.with.visits, s.without.visits = &visits{}, &visits{}
+	s.stands = nil
 }
 
 // watch calls failed if a hotel ends while ctx lasts.
@@ -143,6 +145,28 @@ func (s *stage) view() view {
 	})
 	v.without.hotels = rowsOf(func(n int) row { return directRow(v.without.crowd, n, v.outage, v.now) })
 	return v
+}
+
+// stand has the page stay as it is now: guests who are sent away, because it is over,
+// would look as if all had become well.
+func (s *stage) stand() {
+	v := s.view()
+	s.note(func() {
+		if s.stands == nil {
+			s.stands = &v
+		}
+	})
+}
+
+// onPage returns what the page shows.
+func (s *stage) onPage() view {
+	s.mu.Lock()
+	stands := s.stands
+	s.mu.Unlock()
+	if stands != nil {
+		return *stands
+	}
+	return s.view()
 }
 
 // rowsOf returns a row for each ill hotel and one for all the others.

@@ -148,7 +148,9 @@ func directRow(book []visit, number int, o outage, now time.Duration) row {
 	case lost > 0:
 		r.state, r.mark, r.look = trouble, markTrouble, bad
 		r.status = fmt.Sprintf("%d failed in the last second", lost)
-		r.detail = "its health check still says 200"
+		if faultOf(number) == Errors { // one that hangs or is slow has failed its guests by their timeout
+			r.detail = "its health check still says 200"
+		}
 	}
 	return r
 }

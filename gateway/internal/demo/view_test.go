@@ -116,25 +116,29 @@ func TestDirectRow(t *testing.T) {
 		{hotel: 3, ask: true, start: 6 * time.Second, result: waiting}, // not its own guest
 		{hotel: 4, start: 6 * time.Second, result: waiting},
 	}
-	erring := []visit{
-		{hotel: 3, start: 9500 * ms, end: 9530 * ms, result: failed},
-		{hotel: 3, start: 8000 * ms, end: 8030 * ms, result: failed}, // longer ago
+	failing := func(hotel int) []visit {
+		return []visit{
+			{hotel: hotel, start: 9500 * ms, end: 9530 * ms, result: failed},
+			{hotel: hotel, start: 8000 * ms, end: 8030 * ms, result: failed}, // longer ago
+		}
 	}
 	tests := []struct {
 		name   string
+		hotel  int
 		book   []visit
 		outage outage
 		want   row
 	}{
-		{"well", nil, lasts, row{"closed", markWell, good, "hotel-3", "answering", ""}},
-		{"hung", hung, lasts, row{trouble, markTrouble, bad, "hotel-3", "2 waiting, the longest 3.0 s", "and every new guest joins them"}},
-		{"catching up", hung, outage{begun: true, ended: true}, row{trouble, markTrouble, bad, "hotel-3", "2 waiting, the longest 3.0 s", ""}},
-		{"erring", erring, lasts, row{
-			trouble, markTrouble, bad, "hotel-3", "1 failed in the last second", "its health check still says 200",
+		{"well", 3, nil, lasts, row{"closed", markWell, good, "hotel-3", "answering", ""}},
+		{"hung", 3, hung, lasts, row{trouble, markTrouble, bad, "hotel-3", "2 waiting, the longest 3.0 s", "and every new guest joins them"}},
+		{"catching up", 3, hung, outage{begun: true, ended: true}, row{trouble, markTrouble, bad, "hotel-3", "2 waiting, the longest 3.0 s", ""}},
+		{"erring", 5, failing(5), lasts, row{
+			trouble, markTrouble, bad, "hotel-5", "1 failed in the last second", "its health check still says 200",
 		}},
+		{"hung, and given up", 3, failing(3), lasts, row{trouble, markTrouble, bad, "hotel-3", "1 failed in the last second", ""}},
 	}
 	for _, tt := range tests {
-		if got := directRow(tt.book, 3, tt.outage, now); got != tt.want {
+		if got := directRow(tt.book, tt.hotel, tt.outage, now); got != tt.want {
 			t.Errorf("%s: got %+v, want %+v", tt.name, got, tt.want)
 		}
 	}
