@@ -22,6 +22,7 @@ func functions(a *assets) template.FuncMap {
 		"until":        func(t *time.Time, now time.Time) string { return span(t.Sub(now)) },
 		"clock":        clockOf,
 		"iso":          iso,
+		"planned":      planned,
 		"openTimes":    openTimes,
 		"line":         plain.Line,
 		"detail":       detailPath,
@@ -50,6 +51,9 @@ func clockOf(moment any, now time.Time) string {
 	}
 	return ""
 }
+
+// planned writes a moment of a plan: with its date, whatever day it is.
+func planned(t *time.Time) string { return t.UTC().Format(dated) }
 
 func agoOf(moment any, now time.Time) string {
 	if t, ok := momentOf(moment); ok {

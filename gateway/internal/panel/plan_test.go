@@ -33,15 +33,15 @@ func TestPlanInBrowser(t *testing.T) {
 	}
 	local := func(d time.Duration) string { return time.Now().Add(d).Format("2006-01-02T15:04") }
 
-	faulty("Say why")
+	faulty("Choose a group or a dependency. Say until when. Say why: everybody who looks sees it.")
 	set("reason", "new database")
-	faulty("nothing is selected")
+	faulty("Choose a group or a dependency. Say until when.")
 	tick("groups", "Coast")
 	tick("dependencies", "hotel-12")
 	if says := eval[string](b, `document.querySelector('[data-plan-submit]').textContent`); says != "Plan to cut off 1 group and hotel-12" {
 		t.Errorf("the button says %q", says)
 	}
-	faulty("say when it ends")
+	faulty("Say until when.")
 	set("from", local(-2*time.Hour))
 	set("to", local(-time.Hour))
 	faulty("The end must lie ahead.")
@@ -56,6 +56,7 @@ func TestPlanInBrowser(t *testing.T) {
 	b.until(`document.querySelector('.stack tbody').textContent.includes('Nothing is planned')`)
 
 	tick("kind", "weekly")
+	faulty("Choose a group or a dependency. Choose a day of the week.")
 	tick("dependencies", "hotel-2")
 	tick("dependencies", "hotel-3")
 	tick("days", "sat")

@@ -18,8 +18,10 @@ func clock(t, now time.Time) string {
 	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
 		return t.Format("15:04:05 UTC")
 	}
-	return t.Format("2006-01-02 15:04 UTC")
+	return t.Format(dated)
 }
+
+const dated = "2006-01-02 15:04 UTC"
 
 // percent writes a share of 1. One that is not 0 or 1 never looks as if it were.
 func percent(share float64) string {

@@ -23,12 +23,14 @@ const time = format({ hour: '2-digit', minute: '2-digit', second: '2-digit' });
 const short = format({ hour: '2-digit', minute: '2-digit' });
 const day = format({ day: 'numeric', month: 'short' });
 const dayOfYear = format({ day: 'numeric', month: 'short', year: 'numeric' });
+export const { timeZone } = time.resolvedOptions();
 
-// clock writes a moment in the reader's own zone, with the day unless that is today.
-export function clock(moment, isShort) {
+// clock writes a moment in the reader's own zone, with the day unless that is today; what
+// is planned has its day always.
+export function clock(moment, isShort, isPlanned) {
   const at = new Date(moment);
   const today = new Date(now());
-  if (at.toDateString() === today.toDateString()) return (isShort ? short : time).format(at);
+  if (!isPlanned && at.toDateString() === today.toDateString()) return (isShort ? short : time).format(at);
   const date = (at.getFullYear() === today.getFullYear() ? day : dayOfYear).format(at);
   return `${date}${isShort ? ' ' : ', '}${short.format(at)}`;
 }
@@ -47,12 +49,13 @@ export function tick() {
   }
 }
 
-// localise writes clocks in the reader's own zone.
+// localise writes clocks in the reader's own zone, and which that is.
 export function localise() {
   for (const e of document.querySelectorAll('[data-clock]')) {
     const moment = Date.parse(e.dataset.clock);
-    set(e, clock(moment, 'short' in e.dataset));
+    set(e, clock(moment, 'short' in e.dataset, 'planned' in e.dataset));
     e.title = new Date(moment).toISOString();
   }
+  for (const e of document.querySelectorAll('[data-zone]')) set(e, timeZone);
   tick();
 }

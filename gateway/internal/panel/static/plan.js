@@ -2,6 +2,7 @@
 
 import { tell } from './act.js';
 import { call, explain, query, reasonIn, sayWhy } from './api.js';
+import { timeZone } from './clock.js';
 import { refresh } from './live.js';
 
 const path = '/api/v1/maintenance';
@@ -18,7 +19,7 @@ async function change(method, at, body) {
   return answer;
 }
 
-// wanted is the plan that the form asks for. What is left out the gateway asks for.
+// wanted is the plan that the form asks for.
 function wanted() {
   const field = (name) => form.elements[name].value.trim();
   const moment = (name) => (field(name) ? new Date(field(name)).toISOString() : undefined);
@@ -30,11 +31,25 @@ function wanted() {
   return { ...plan, calendar: { days: chosen('days'), from: field('at'), for: field('for'), zone: field('zone') || undefined } };
 }
 
+// missing says all that a plan lacks: the gateway would ask for one after the other.
+function missing({ groups, dependencies, reason, to, calendar }) {
+  return [
+    groups.length + dependencies.length === 0 && 'Choose a group or a dependency.',
+    !to && !calendar && 'Say until when.',
+    calendar?.days.length === 0 && 'Choose a day of the week.',
+    calendar && !calendar.from && 'Say when it begins.',
+    calendar && !calendar.for && 'Say how long it lasts.',
+    reason === '' && sayWhy,
+  ].filter(Boolean).join(' ');
+}
+
 async function submit() {
   const fault = form.querySelector('[data-plan-fault]');
-  fault.textContent = '';
+  const asked = wanted();
+  fault.textContent = missing(asked);
+  if (fault.textContent !== '') return;
   try {
-    const plan = await change('POST', '', wanted());
+    const plan = await change('POST', '', asked);
     form.reset();
     show();
     tell(`Planned: ${plan.name}.`, () => change('DELETE', `/${plan.id}${query({ reason: 'undone at once' })}`));
@@ -63,7 +78,7 @@ function show() {
 }
 
 if (form) {
-  form.elements.zone.value = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  form.elements.zone.value = timeZone;
   form.elements.zone.defaultValue = form.elements.zone.value; // after a reset, too
   show();
   form.addEventListener('change', show);
