@@ -46,6 +46,7 @@ func (p *Panel) detail(ctx context.Context, v *view, r *http.Request) error {
 		row: newRow(ctx, v.read, d), Rules: rulesOf(&d), Lines: commandLines(&d, v.URL),
 		Lanes: newLaneChart(past, []admin.Dependency{d}, from, v.Now, !onlyWithNews), Happened: happened(past, 20),
 	}
+	page.outage(ctx, v.read, outages(ctx, v.read))
 	page.recall(ctx, v.read)
 	page.MayNot = !v.Acts && r.URL.Query().Has("do")
 	// Without alerts, or for one who sees one group only, there is nothing to show.

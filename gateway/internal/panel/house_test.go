@@ -110,9 +110,13 @@ func openHouse(t testing.TB, file string, signIn bool, dependencies ...config.De
 	t.Cleanup(func() { _ = h.history.Close(context.WithoutCancel(t.Context())) })
 	for _, d := range list.All() {
 		d.Breaker.Subscribe(func(tr recloser.Transition) {
+			cause := ""
+			if tr.Cause != nil {
+				cause = tr.Cause.Error()
+			}
 			h.history.Record(history.Event{
 				At: tr.At, Kind: history.KindTransition, Dependency: tr.Name, From: tr.From.String(), To: tr.To.String(),
-				Reason: string(tr.Reason), By: tr.By, Note: tr.Note, Run: tr.Counts.Run, Text: tr.String(),
+				Reason: string(tr.Reason), By: tr.By, Note: tr.Note, Cause: cause, Run: tr.Counts.Run, Text: tr.String(),
 			})
 			h.alerts.Listen(tr)
 		})

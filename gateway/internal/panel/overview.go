@@ -39,12 +39,13 @@ type group struct {
 
 // happening is a line of what happened.
 type happening struct {
-	At   time.Time
-	S    state
-	ID   string
-	Word string
-	Why  string
-	By   string
+	At    time.Time
+	S     state
+	ID    string
+	Word  string
+	Why   string
+	By    string
+	Cause string // the failure that opened it, or kept it open
 }
 
 const mostCards = 8
@@ -105,8 +106,11 @@ func cardsOf(ctx context.Context, v *view, rows []row) (cards []row, more int) {
 
 func rowsOf(ctx context.Context, v *view) []row {
 	var rows []row
+	told := outages(ctx, v.read)
 	for _, d := range v.read.Dependencies(ctx) {
-		rows = append(rows, newRow(ctx, v.read, d))
+		r := newRow(ctx, v.read, d)
+		r.outage(ctx, v.read, told)
+		rows = append(rows, r)
 	}
 	return rows
 }
@@ -157,6 +161,9 @@ func happened(past *past, most int) []happening {
 		} else {
 			h.Why = plain.Line(whyOfEvent(e))
 		}
+		if e.To == open {
+			h.Cause = plain.Line(e.Cause)
+		}
 		all = append(all, h)
 	}
 	return all
@@ -181,6 +188,9 @@ func together(past *past, rows []row, now time.Time) string {
 		groups := make(map[string]bool)
 		first := last
 		for i := last; i >= 0 && latest.At.Sub(trips[i].At) <= within; i-- {
+			if past.closedBetween(trips[i], latest.At) {
+				continue // that outage was over
+			}
 			ids[trips[i].Dependency], groups[groupOf[trips[i].Dependency]] = true, true
 			first = i
 		}

@@ -114,6 +114,13 @@ func stateOfEvent(e admin.Event) state {
 	return stateOf(e.To)
 }
 
+// closedBetween reports whether what tripped had closed again by then.
+func (p *past) closedBetween(trip admin.Event, by time.Time) bool {
+	return slices.ContainsFunc(p.of[trip.Dependency], func(e admin.Event) bool {
+		return e.To == closed && e.At.After(trip.At) && !e.At.After(by)
+	})
+}
+
 // segment is a time in one state.
 type segment struct {
 	S        state

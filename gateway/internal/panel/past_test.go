@@ -71,6 +71,30 @@ func TestFared(t *testing.T) {
 	}
 }
 
+// Trips go together if their outages do: one that was over is of another cause.
+func TestTogether(t *testing.T) {
+	at := func(second int, id, from, to string) admin.Event {
+		return admin.Event{At: noon.Add(time.Duration(second) * time.Second), Dependency: id, From: from, To: to}
+	}
+	first, second := at(0, "hotel-7", closed, open), at(45, "hotel-3", closed, open)
+	back := at(20, "hotel-7", halfOpen, closed)
+	third, fourth := at(46, "hotel-5", closed, open), at(50, "hotel-7", closed, open)
+	for _, tt := range []struct {
+		name   string
+		events []admin.Event
+		want   string
+	}{
+		{"three", []admin.Event{first, second, third}, "3 dependencies tripped within 46 s. "},
+		{"one was over", []admin.Event{first, back, second, third}, ""},
+		{"and tripped again", []admin.Event{first, back, second, third, fourth}, "3 dependencies tripped within 5 s. "},
+	} {
+		got := together(newPast(noon, tt.events, nil), nil, noon.Add(time.Minute))
+		if text, _, _ := strings.Cut(got, "One cause"); text != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, text, tt.want)
+		}
+	}
+}
+
 func TestHeadline(t *testing.T) {
 	for _, tt := range []struct{ keys, text, also string }{
 		{"", "No dependencies are configured", ""},

@@ -23,6 +23,7 @@ type row struct {
 	Reason  string     // why, with what it is held against
 	Error   string     // the last failure
 	Trial   *time.Time // when the last trial failed; nil: none did since the trip
+	Out     time.Time  // when the outage began, whatever trials there were since; zero: it has none
 	By      string     // who set it
 	Ends    *time.Time
 	NoEnd   bool    // set by hand, without an end
@@ -72,8 +73,46 @@ func (r row) heldAgainst(reason string) string {
 	return ""
 }
 
-// recall finds in the history what opened a dependency that is open or half-open, and
-// when its last trial failed: what the breaker says of itself is only its last step.
+// outages returns when those began that are told as incidents, which need not be looked up
+// in the history. One of more than one
+// trip is left out: it passed calls in between.
+func outages(ctx context.Context, read *admin.Reader) map[string]time.Time {
+	began := make(map[string]time.Time)
+	all, err := read.Incidents(ctx)
+	if err != nil {
+		return began // recall finds them
+	}
+	for _, i := range all {
+		if i.Trips == 1 && i.Closed == nil {
+			began[i.Dependency] = i.Since
+		}
+	}
+	return began
+}
+
+// outage finds when the outage of a dependency began that is open or half-open: its
+// state itself begins anew with each trial.
+func (r *row) outage(ctx context.Context, read *admin.Reader, told map[string]time.Time) {
+	switch {
+	case r.State != open && r.State != halfOpen:
+	case !told[r.ID].IsZero():
+		r.Out = told[r.ID]
+	case r.State == halfOpen, r.Dependency.Reason == string(recloser.ReasonTrialFailed), r.Dependency.Reason == string(recloser.ReasonRestored):
+		r.recall(ctx, read)
+	}
+}
+
+// Lasts is when the state began, or the outage that it belongs to.
+func (r row) Lasts() time.Time {
+	if r.Out.IsZero() {
+		return r.Since
+	}
+	return r.Out
+}
+
+// recall finds in the history what opened a dependency that is open or half-open, when
+// that was, and when its last trial failed: what the breaker says of itself is only its
+// last step.
 func (r *row) recall(ctx context.Context, read *admin.Reader) {
 	if r.State != open && r.State != halfOpen {
 		return
@@ -91,12 +130,20 @@ func (r *row) recall(ctx context.Context, read *admin.Reader) {
 				r.Trial = &e.At
 			}
 		case e.To == open:
-			r.Reason = plain.Line(whyOfEvent(e) + r.heldAgainst(e.Reason))
+			r.began(e, r.heldAgainst(e.Reason))
 			return
 		case e.From != open: // somebody released it
-			r.Reason = plain.Line(whyOfEvent(e))
+			r.began(e, "")
 			return
 		}
+	}
+}
+
+// began takes how an outage began from the history.
+func (r *row) began(e admin.Event, limit string) {
+	r.Reason = plain.Line(whyOfEvent(e) + limit)
+	if r.Out.IsZero() {
+		r.Out = e.At
 	}
 }
 
