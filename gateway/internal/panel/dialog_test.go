@@ -107,6 +107,13 @@ func TestSignInAndRoles(t *testing.T) {
 	if n := eval[int](b, `document.querySelectorAll('[data-act]').length`); n > 0 {
 		t.Errorf("a viewer sees %d buttons to act", n)
 	}
+	if apart := eval[float64](b, `(() => {
+		const middle = (e) => { const at = document.createRange(); at.selectNodeContents(e); const r = at.getBoundingClientRect(); return (r.top + r.bottom) / 2; };
+		return Math.abs(middle(document.querySelector('.who span')) - middle(document.querySelector('.who button')));
+	})()`); apart > 1 {
+		t.Errorf("the name stands %.1f px higher or lower than the button beside it", apart)
+	}
+	b.shot("signed-in", false)
 	if cookie := eval[string](b, "document.cookie"); cookie != "" {
 		t.Errorf("scripts can read the cookie %q", cookie)
 	}

@@ -73,9 +73,8 @@ func (r row) heldAgainst(reason string) string {
 	return ""
 }
 
-// outages returns when those began that are told as incidents, which need not be looked up
-// in the history. One of more than one
-// trip is left out: it passed calls in between.
+// outages returns when those began that are told as incidents: they need not be looked up
+// in the history. One of more than one trip is left out: it passed calls in between.
 func outages(ctx context.Context, read *admin.Reader) map[string]time.Time {
 	began := make(map[string]time.Time)
 	all, err := read.Incidents(ctx)
