@@ -32,10 +32,10 @@ func TestPageStaysAsItWasWhenStopped(t *testing.T) {
 	case err := <-ended:
 		t.Fatal(err)
 	}
-	const fewest = 20
+	const many, some = 30, 10 // a few leave at any moment
 	eventually.True(t, patience, func() bool {
 		_, body := getFrom(t, at)
-		return waitingWithout(t, body) >= fewest && !strings.Contains(hotelWithout(body, "hotel-5"), "answering")
+		return waitingWithout(t, body) >= many && !strings.Contains(hotelWithout(body, "hotel-5"), "answering")
 	}, "people who wait, and a hotel that errs")
 	resp, err := http.Get(at + "/stream")
 	if err != nil {
@@ -54,10 +54,10 @@ func TestPageStaysAsItWasWhenStopped(t *testing.T) {
 	if !strings.Contains(last, "event: bye") {
 		t.Fatalf("the stream does not end with a bye: %s", last)
 	}
-	if n := waitingWithout(t, last); n < fewest {
-		t.Errorf("%d people wait without Recloser at last, want %d or more", n, fewest)
+	if n := waitingWithout(t, last); n < some {
+		t.Errorf("%d people wait without Recloser at last, want %d or more", n, some)
 	}
-	if row := hotelWithout(last, "hotel-5"); !strings.Contains(row, "failed in the last second") {
+	if row := hotelWithout(last, "hotel-5"); row == "" || strings.Contains(row, "answering") {
 		t.Errorf("at last: %s", row)
 	}
 	if !strings.Contains(last, "The demo ends. With Recloser ") {
