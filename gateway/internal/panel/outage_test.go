@@ -31,6 +31,7 @@ func TestOutageLastsThroughTrials(t *testing.T) {
 	}
 	shown := func(what, want string) {
 		t.Helper()
+		eventually.True(t, longest, func() bool { return strings.Contains(h.get("/d/hotel-1", http.StatusOK), want) }, what+": the history to have it")
 		for path, within := range map[string][]string{
 			"/": {`<article class="card`, `<tr role="row" class="`}, "/wall": {`<article class="card`, `<a class="tile`}, "/d/hotel-1": {`<section class="head`},
 		} {
@@ -72,6 +73,7 @@ func TestHistoryTellsTheFailure(t *testing.T) {
 	h.trip("hotel-1")
 	h.breaker("hotel-1").TryNow("ines", "")
 	h.calls("hotel-1", 1, errors.New("answered 503"))
+	eventually.True(t, longest, func() bool { return strings.Contains(h.get("/d/hotel-1", http.StatusOK), "trial failed</bdi>") }, "the history to have it")
 	for _, path := range []string{"/d/hotel-1", "/timeline", "/"} {
 		_, feed, _ := strings.Cut(h.get(path, http.StatusOK), `<ol class="feed">`)
 		for _, want := range []string{"trial failed</bdi> — <bdi>answered 503<", "5 bad calls in a row</bdi> — <bdi>dial tcp 10.3.0.8:443"} {
