@@ -23,6 +23,7 @@ type call struct {
 	begun    time.Time
 	dep      *dependency.Dependency // nil: none yet, or it asks many
 	breaker  *recloser.Breaker      // of dep, for this request
+	before   uint64                 // Seq of breaker when the call came
 	outcome  string
 	attempts atomic.Int64
 }
@@ -97,8 +98,10 @@ func (t *Tracer) To(r *http.Request, dep *dependency.Dependency) {
 		return
 	}
 	if c := of(r.Context()); c != nil {
-		c.dep, c.breaker, c.outcome = dep, dep.BreakerOf(r), passed
-		c.span.SetAttributes(name(dep), attribute.String("recloser.breaker.state", c.breaker.State().String()))
+		b := dep.BreakerOf(r)
+		s := b.Brief()
+		c.dep, c.breaker, c.before, c.outcome = dep, b, s.Seq, passed
+		c.span.SetAttributes(name(dep), attribute.String("recloser.breaker.state", s.State.String()))
 	}
 }
 
@@ -169,10 +172,14 @@ func (c *call) trip() {
 		return
 	}
 	s := c.breaker.Brief()
-	if s.State != recloser.Open || s.Since.Before(c.begun) {
+	if s.State != recloser.Open || s.Seq == c.before {
 		return
 	}
-	c.span.AddEvent("recloser.trip", trace.WithTimestamp(s.Since), trace.WithAttributes(
+	at := s.Since
+	if at.Before(c.begun) { // by the breaker's clock, which is a coarse one
+		at = c.begun
+	}
+	c.span.AddEvent("recloser.trip", trace.WithTimestamp(at), trace.WithAttributes(
 		attribute.String("dependency", c.dep.ID), attribute.String("reason", string(s.Reason)),
 	))
 }

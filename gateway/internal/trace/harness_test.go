@@ -141,14 +141,18 @@ func newBench(t *testing.T, traces *config.Traces, change func(*config.Dependenc
 		change(&d)
 		list = append(list, d)
 	}
-	var err error
+	clock, err := recloser.StartClock(5 * time.Millisecond) // as the gateway's
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(clock.Stop)
 	listen := func(_, key string, tr recloser.Transition) {
 		if key == "" {
 			b.tracer.Listen(tr)
 			b.heard.Add(1)
 		}
 	}
-	if b.deps, err = (dependency.Maker{Listeners: []func(string, string, recloser.Transition){listen}}).NewList(list); err != nil {
+	if b.deps, err = (dependency.Maker{Clock: clock, Listeners: []func(string, string, recloser.Transition){listen}}).NewList(list); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(b.deps.CloseIdle)

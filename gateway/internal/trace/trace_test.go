@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -89,6 +90,28 @@ func TestTripAndRefusal(t *testing.T) {
 	}
 	if got := others[0]; got.Name != "recloser.transition" || !strings.Contains(got.attributes, "dependency=hotel-1,from=closed,reason=run,to=open") {
 		t.Errorf("%s: %s", got.Name, got.attributes)
+	}
+}
+
+// A call that takes no tick of the breakers' clock trips as others do.
+func TestQuickTrips(t *testing.T) {
+	const hotels = 8
+	b := traced(t, func(d *config.Dependency) { d.Settings.Consecutive = 1 }, slices.Repeat([]gatewaytest.Behaviour{gatewaytest.Answer(http.StatusInternalServerError, "sorry")}, hotels)...)
+	for i := range hotels {
+		b.call(fmt.Sprintf("/hotels/hotel-%d/x", i+1), http.StatusInternalServerError)
+	}
+	servers, _, _ := b.spans()
+	if len(servers) != hotels {
+		t.Fatalf("%d spans, want %d", len(servers), hotels)
+	}
+	for _, s := range servers {
+		if len(s.events) != 1 || !strings.HasPrefix(s.events[0], "recloser.trip ") {
+			t.Errorf("%s: events %q, want that it trips", s.attributes, s.events)
+			continue
+		}
+		if at := s.Events[0].TimeUnixNano; at < s.StartTimeUnixNano || at > s.EndTimeUnixNano {
+			t.Errorf("%s: it trips outside of the span", s.attributes)
+		}
 	}
 }
 
