@@ -43,8 +43,9 @@ type house struct {
 	config  *config.Config
 	fleet   *fleet.Status // nil: it is alone
 	agreed  map[string]*fleet.BreakerStatus
-	stop    func()      // the gateway goes away
-	mute    atomic.Bool // streams hang
+	stop    func()       // the gateway goes away
+	mute    atomic.Bool  // streams hang
+	breaks  atomic.Int64 // so many pages break off
 	log     lockedBuffer
 }
 
@@ -155,6 +156,11 @@ func openHouse(t testing.TB, file string, signIn bool, dependencies ...config.De
 		if h.mute.Load() && r.URL.Path == "/api/v1/stream" {
 			<-r.Context().Done()
 			return
+		}
+		if r.URL.Path == "/" && h.breaks.Add(-1) >= 0 {
+			_, _ = w.Write([]byte("<!doctype html>"))
+			_ = http.NewResponseController(w).Flush() // else a browser tries again by itself
+			panic(http.ErrAbortHandler)
 		}
 		people.ServeHTTP(w, r)
 	}))

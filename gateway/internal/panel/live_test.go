@@ -1,10 +1,14 @@
 package panel
 
 import (
+	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/recloser-go/recloser/internal/eventually"
 )
 
 // A card appears by the stream, with no load of the page, and what was typed stays.
@@ -27,13 +31,55 @@ func TestCardAppearsByTheStream(t *testing.T) {
 	if n := eval[int](b, `[...document.querySelectorAll('tr[data-id] .cell-state b')].length`); n != 8 || eval[bool](b, `document.querySelector('[data-same]') !== null`) {
 		t.Errorf("%d whole rows after the change, want all 8", n)
 	}
-	if loaded := eval[[]string](b, `performance.getEntriesByType('resource').map((e) => new URL(e.name)).filter((u) => u.pathname === '/').map((u) => u.search)`); len(loaded) == 0 || loaded[0] != "?row=&row=hotel-3" {
+	if loaded := b.loads(); len(loaded) == 0 || loaded[0] != "?row=&row=hotel-3" {
 		t.Errorf("the page was loaded with %q, want with the row of hotel-3", loaded)
 	}
 	h.refused("hotel-3", 12)
 	b.until(`document.querySelector('.card.open [data-number="refused"]').textContent === '12'`)
 	h.calls("hotel-5", 4, errDown)
 	b.until(`document.querySelector('.card.at-risk h3')?.textContent === 'hotel-5'`)
+}
+
+// loads are the queries with which the page of all dependencies was loaded.
+func (b *browser) loads() []string {
+	b.t.Helper()
+	return eval[[]string](b, `performance.getEntriesByType('resource').map((e) => new URL(e.name)).filter((u) => u.pathname === '/').map((u) => u.search)`)
+}
+
+// A page that does not come is asked for again, and then of all rows.
+func TestPageThatDoesNotCome(t *testing.T) {
+	h := newHouse(t, false, hotels(t, 4)...)
+	b := newBrowser(t, h)
+	b.open("/")
+	h.breaks.Store(2)
+	h.trip("hotel-3")
+	b.until(`document.querySelector('tr[data-id="hotel-3"]').dataset.state === 'open'`)
+	if loads := b.loads(); len(loads) < 3 || loads[0] != "?row=&row=hotel-3" || loads[len(loads)-1] != "" {
+		t.Errorf("the page was loaded with %q, want twice in vain, then whole", loads)
+	}
+}
+
+// An address does not grow with what changed at once.
+func TestManyRowsAtOnce(t *testing.T) {
+	h := newHouse(t, false, hotels(t, 4)...)
+	b := newBrowser(t, h)
+	b.open("/")
+	renew := func(rows, before int) string {
+		t.Helper()
+		run(b, chromedp.Evaluate[bool](fmt.Sprintf(`(async () => {
+			const live = await import(performance.getEntriesByType('resource').find((e) => /\/live-\w+\.js$/.test(e.name)).name);
+			live.refresh(Array.from({ length: %d }, (_, i) => 'hotel-' + i));
+			return true;
+		})()`, rows), chromedp.EvalAwaitPromise))
+		eventually.True(t, longest, func() bool { return len(b.loads()) > before }, "the page")
+		return b.loads()[before]
+	}
+	if got := renew(200, 0); strings.Count(got, "row=") != 201 {
+		t.Errorf("200 rows were asked for with %.100q", got)
+	}
+	if got := renew(201, 1); got != "" {
+		t.Errorf("201 rows were asked for with %.100q, want the whole page", got)
+	}
 }
 
 // When the gateway is gone the page says so, and shows nothing as if it were so.

@@ -6,6 +6,8 @@ import { morph } from './morph.js';
 import { show, showSpared } from './numbers.js';
 
 const silentFor = 4000; // numbers come every 2 s
+const mostRows = 200; // of which an address is made: servers take no endless one
+const failedTook = 200; // ms; so a page that did not come is asked for again in 2 s
 let heard = Date.now();
 let stops = false; // the gateway said so
 let source;
@@ -111,8 +113,8 @@ export function refresh(ids) {
   setTimeout(async () => {
     again = false;
     const began = performance.now();
-    await renew();
-    took = performance.now() - began;
+    const came = await renew();
+    took = came ? performance.now() - began : failedTook;
     pending = false;
     if (again) refresh([]);
   }, Math.min(10e3, Math.max(200, 10 * took)));
@@ -122,7 +124,7 @@ export function refresh(ids) {
 // rows that are not right any more.
 function wanted() {
   const url = new URL(location.href);
-  if (!whole && document.body.dataset.page === 'overview') {
+  if (!whole && rows.size <= mostRows && document.body.dataset.page === 'overview') {
     for (const id of ['', ...rows]) url.searchParams.append('row', id);
   }
   rows = new Set();
@@ -130,26 +132,36 @@ function wanted() {
   return url;
 }
 
-// renew loads the page again and changes of it what differs.
-async function renew() {
-  let text;
+// load returns the page. If it does not come, which rows it would have mended is not
+// known any more; where there will be none, it is not asked for again.
+async function load() {
   try {
     const answer = await fetch(wanted(), { headers: { Accept: 'text/html' } });
-    if (!answer.ok) return;
-    text = await answer.text();
+    if (answer.ok) return await answer.text();
+    again ||= answer.status >= 500;
   } catch {
-    return; // the banner says it
+    again = true; // the banner says why
   }
+  whole = true;
+  return null;
+}
+
+// renew loads the page again and changes of it what differs. It returns false if the
+// page did not come.
+async function renew() {
+  const text = await load();
+  if (text === null) return false;
   const fresh = new DOMParser().parseFromString(text, 'text/html');
   const main = document.querySelector('main');
   const next = fresh.querySelector('main');
-  if (!next) return;
+  if (!next) return true;
   morph(main, next);
   document.title = fresh.title;
   say(fresh.title);
   localise();
   changed();
   if (document.querySelector('[data-same]')) refresh(); // a row that was not there before
+  return true;
 }
 
 let said = document.title;
