@@ -153,10 +153,14 @@ func (o *outlet) settle(ctx context.Context, d *Delivery, err error) {
 	if o.failing.IsZero() {
 		o.failing = now
 	}
-	if b.outlets[o.Name] != o { // a reload took it away while it was sending
-		if next := b.outlets[o.Name]; next != nil {
+	overtaken := len(d.Message.Items) == 0 && d.Kind != message.Test // wholly, while it was sending
+	if next := b.outlets[o.Name]; next != o {                        // a reload took it away meanwhile
+		switch {
+		case overtaken:
+			b.done(d, Overtaken, "")
+		case next != nil:
 			next.poke(next.wake)
-		} else {
+		default:
 			b.done(d, GivenUp, noChannel+"; the last try: "+d.Why)
 			log.ErrorContext(ctx, "alert given up: "+noChannel, "error", err)
 		}
@@ -176,7 +180,7 @@ func (o *outlet) settle(ctx context.Context, d *Delivery, err error) {
 	}
 	o.next = now.Add(max(wait, pace))
 	switch {
-	case len(d.Message.Items) == 0 && d.Kind != message.Test:
+	case overtaken:
 		b.done(d, Overtaken, "")
 	case (permanent || lost || now.Add(wait).Sub(o.failing) > fallbackAfter) && o.handOver(d):
 		b.done(d, HandedOver, "")

@@ -134,6 +134,39 @@ func TestReloadDuringATry(t *testing.T) {
 	}
 }
 
+// What was overtaken during the try is not sent by the channel that came back, nor is it
+// said to be given up.
+func TestReloadDuringATryThatIsOvertaken(t *testing.T) {
+	for name, comeBack := range map[string]bool{"gone": false, "came back": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				first := &hook{answer: func(context.Context, int) error {
+					pass(5 * time.Second)
+					return down
+				}}
+				second := &hook{}
+				r := start(t, Channel{Name: "ops", Channel: first})
+				r.tell("ops", news(message.Started, "a"))
+				pass(time.Second)
+				r.tell("ops", news(message.Ended, "a"))
+				r.Reload(nil)
+				sent, newer := []string(nil), "ops: a is back given up"
+				if comeBack {
+					r.Reload([]Channel{{Name: "ops", Channel: second}})
+					r.tell("ops", news(message.Ended, "a"))
+					sent, newer = []string{"a is back"}, "ops: a is back accepted"
+				}
+				pass(time.Minute)
+				r.end(t, time.Minute)
+				want(t, second.seen(), sent...)
+				results := r.results()
+				want(t, results[:1], "ops: a is cut off overtaken")
+				want(t, results[len(results)-1:], newer)
+			})
+		})
+	}
+}
+
 func TestReloadChangesTheFallback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, second := &hook{answer: answers(down)}, &hook{}
