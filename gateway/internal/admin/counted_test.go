@@ -115,6 +115,23 @@ func TestKeysAreCountedTogether(t *testing.T) {
 	}
 }
 
+// What all pages show as spared is what the stream says.
+func TestKeysAreSparedTogether(t *testing.T) {
+	var (
+		reader *Reader
+		d      Dependency
+	)
+	w := newWhole(t, func(o *Options) { o.Pages = func(r *Reader, _, _ *http.ServeMux) { reader = r } })
+	w.want(http.StatusCreated, &d, "POST", dependenciesPath, `{"id":"hotel-9","definition":{"url":"https://192.0.2.9","key":{"header":"X-Property","max":3},"breaker":{"consecutive":1}}}`)
+	put, _ := w.list.Get("hotel-9")
+	for range 4 {
+		_ = put.Keys.Get("down").Do(t.Context(), func(context.Context) error { return errors.New("down") })
+	}
+	if got := reader.Spared(t.Context()); got.Calls != 3 || got.WaitMS == 0 {
+		t.Errorf("%+v, want 3 calls", got)
+	}
+}
+
 // The reason of the opening and the result of the last trial are two fields.
 func TestLastTrialIsAFieldOfItsOwn(t *testing.T) {
 	w := newWhole(t)

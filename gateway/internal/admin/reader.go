@@ -47,7 +47,7 @@ func (r *Reader) Numbers(ctx context.Context, id string) Numbers {
 // Spared is what the stream carries of all dependencies together, as it is now.
 func (r *Reader) Spared(ctx context.Context) (all Spared) {
 	for _, d := range r.a.seen(ctx) {
-		all.add(sparedBy(d.Breaker.Stats()))
+		all.add(sparedBy(d.Stats()))
 	}
 	return all
 }
