@@ -78,12 +78,12 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, dependency, rest
 		problem.Write(w, problem.Problem{Status: http.StatusNotFound, Detail: "there is no such dependency"})
 		return
 	}
-	h.Trace.To(r, dep)
 	if most := h.limits.Body; most > 0 && r.ContentLength > most {
 		problem.Close(w, r)
 		problem.Write(w, problem.TooLong(most))
 		return
 	}
+	h.Trace.To(r, dep)
 	if r.ContentLength != 0 {
 		upload := forwarded.Watch(w, r, h.limits.Body, h.limits.BodyIdle)
 		defer upload.Leave()

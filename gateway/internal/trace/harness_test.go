@@ -1,6 +1,7 @@
 package trace_test
 
 import (
+	"bytes"
 	"compress/gzip"
 	"context"
 	"fmt"
@@ -33,7 +34,10 @@ import (
 	"github.com/recloser-go/recloser/internal/vtime"
 )
 
-const patience = 20 * time.Second // for what takes milliseconds on an idle machine
+const (
+	patience = 20 * time.Second // for what takes milliseconds on an idle machine
+	mostBody = 4 << 10
+)
 
 // collector takes what is sent to it, over a real connection.
 type collector struct {
@@ -48,7 +52,6 @@ func newCollector(t *testing.T) *collector {
 	c := &collector{}
 	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := c.take(r); err != nil {
-			c.faults = append(c.faults, err.Error())
 			w.WriteHeader(http.StatusBadRequest)
 		}
 	}))
@@ -56,9 +59,14 @@ func newCollector(t *testing.T) *collector {
 	return c
 }
 
-func (c *collector) take(r *http.Request) error {
+func (c *collector) take(r *http.Request) (err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	defer func() {
+		if err != nil {
+			c.faults = append(c.faults, err.Error())
+		}
+	}()
 	if r.Method != http.MethodPost || r.URL.Path != "/v1/traces" || r.Header.Get("Content-Type") != "application/x-protobuf" || r.Header.Get("Authorization") != "Bearer secret" {
 		return fmt.Errorf("%s %s with %v", r.Method, r.URL, r.Header)
 	}
@@ -157,7 +165,7 @@ func newBench(t *testing.T, traces *config.Traces, change func(*config.Dependenc
 	}
 	t.Cleanup(b.deps.CloseIdle)
 	process := bulkhead.New(8192, vtime.Real{})
-	limits := func() config.Limits { return config.Limits{Body: 8 << 20, BodyIdle: 30 * time.Second} }
+	limits := func() config.Limits { return config.Limits{Body: mostBody, BodyIdle: 30 * time.Second} }
 	limiters := &ratelimit.Limiters{}
 	pass := proxy.New(proxy.Options{Dependencies: b.deps, Bulkhead: process, Limits: limits, Limiters: limiters, Log: log, Trace: b.tracer}).
 		Handler(config.Route{Path: "/hotels/{dependency}/*", ReleaseOnTrip: true})
@@ -200,7 +208,17 @@ func asIs(*config.Dependency) {}
 
 func (b *bench) call(path string, status int, header ...string) {
 	b.t.Helper()
-	r, err := http.NewRequestWithContext(b.t.Context(), http.MethodGet, b.gateway.URL+path, nil)
+	b.request(http.MethodGet, path, http.NoBody, status, header...)
+}
+
+func (b *bench) sends(path string, body []byte, status int) {
+	b.t.Helper()
+	b.request(http.MethodPost, path, bytes.NewReader(body), status)
+}
+
+func (b *bench) request(method, path string, send io.Reader, status int, header ...string) {
+	b.t.Helper()
+	r, err := http.NewRequestWithContext(b.t.Context(), method, b.gateway.URL+path, send)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -219,6 +237,27 @@ func (b *bench) call(path string, status int, header ...string) {
 	if resp.StatusCode != status {
 		b.t.Fatalf("%s: %d, want %d: %s", path, resp.StatusCode, status, body)
 	}
+}
+
+// clients waits until the spans of n attempts have come, also of those that go on
+// without their caller.
+func (b *bench) clients(n int) {
+	b.t.Helper()
+	eventually.True(b.t, patience, func() bool {
+		b.collector.mu.Lock()
+		defer b.collector.mu.Unlock()
+		come := 0
+		for _, from := range b.collector.got {
+			for _, scope := range from.ScopeSpans {
+				for _, s := range scope.Spans {
+					if s.Kind == tracepb.Span_SPAN_KIND_CLIENT {
+						come++
+					}
+				}
+			}
+		}
+		return come >= n
+	}, "the spans of attempts")
 }
 
 // spans ends the gateway and returns all there were, by kind, in the order of their ends.

@@ -297,7 +297,7 @@ func TestNoAnswer(t *testing.T) {
 		"broken":  {gatewaytest.Refuse(), asIs, 502, "outcome=failed", "error.type=broken"},
 		"released": {
 			gatewaytest.Hang(), func(d *config.Dependency) { d.Settings.Consecutive, d.Settings.SlowCall = 1, 50*time.Millisecond }, 503,
-			"outcome=refused,recloser.refused=released", "error.type=",
+			"outcome=refused,recloser.refused=released", "error.type=released",
 		},
 		"slow": {
 			gatewaytest.Slow(60*time.Millisecond, gatewaytest.Yes()), func(d *config.Dependency) { d.Settings.SlowCall = 20 * time.Millisecond }, 200, "outcome=passed", "outcome=slow",
@@ -307,16 +307,27 @@ func TestNoAnswer(t *testing.T) {
 			b := traced(t, tt.change, tt.behaviour)
 			look(t, b.deps)
 			b.call("/hotels/hotel-1/x", tt.status)
+			b.clients(1)
 			servers, clients, _ := b.spans()
-			if len(servers) != 1 || !strings.Contains(servers[0].attributes, tt.call) {
+			if len(servers) != 1 || len(clients) != 1 || !strings.Contains(servers[0].attributes, tt.call) {
 				t.Errorf("calls %v", servers)
 			}
-			for _, c := range clients { // of a witness there may be none yet
+			for _, c := range clients {
 				if !strings.Contains(c.attributes, tt.client) {
 					t.Errorf("attempt %s", c.attributes)
 				}
 			}
 		})
+	}
+}
+
+// Who has nothing called has no outcome, and was not sent to anybody.
+func TestNothingCalled(t *testing.T) {
+	b := traced(t, asIs, gatewaytest.Yes())
+	b.sends("/hotels/hotel-1/x", bytes.Repeat([]byte("a"), mostBody+1), http.StatusRequestEntityTooLarge)
+	servers, clients, _ := b.spans()
+	if want := "http.request.method=POST,http.response.status_code=413,http.route=/hotels/{dependency}/*"; len(servers) != 1 || len(clients) != 0 || servers[0].attributes != want {
+		t.Errorf("%v, %v; want %s alone", servers, clients, want)
 	}
 }
 
