@@ -201,10 +201,7 @@ func (s *Set) drop() bool {
 		if !b.place.CompareAndSwap(kept, dropped) && !b.place.CompareAndSwap(spared, dropped) {
 			continue
 		}
-		if s.gone.Refused == nil {
-			s.gone.beginTotals()
-		}
-		s.gone.add(b)
+		s.keep(b)
 		delete(s.breakers, key)
 		last := len(s.keys) - 1
 		s.keys[s.hand] = s.keys[last]

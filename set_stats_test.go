@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -85,6 +86,63 @@ func TestSetStatsKeepsWhatWasDropped(t *testing.T) {
 	got.LastGood, again.LastGood = time.Time{}, time.Time{} // reckoned back from now, each time
 	if !reflect.DeepEqual(got, again) {
 		t.Errorf("got  %+v\nthen %+v", got, again)
+	}
+}
+
+// A call that begins while its breaker is dropped does not run for ever.
+func TestSetStatsForgetsWhatRan(t *testing.T) {
+	s := newTestSet(t, nil)
+	b := s.Get("a")
+	if err := b.Do(t.Context(), func(context.Context) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	running, err := b.Allow(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer running.Done(nil)
+	s.keep(b)
+	mustEqual(t, "calls that run in what is gone", s.gone.InFlight, 0)
+	mustEqual(t, "good calls of what is gone", s.gone.Success, 1)
+}
+
+// Add adds every number of which there is a sum, and keeps the others.
+func TestAdd(t *testing.T) {
+	ofOne := []string{"State", "Automatic", "OpenFor", "Step", "Seq", "MinCalls", "SlowCall", "Suspect", "RampLimit", "openLeft"}
+	one := newSum()
+	v := reflect.ValueOf(&one).Elem()
+	var summed []string
+	for i := range v.NumField() {
+		field := v.Type().Field(i)
+		switch {
+		case slices.Contains(ofOne, field.Name):
+		case v.Field(i).CanInt():
+			v.Field(i).SetInt(3)
+			summed = append(summed, field.Name)
+		case v.Field(i).CanUint():
+			v.Field(i).SetUint(3)
+			summed = append(summed, field.Name)
+		}
+	}
+	one.Refused[ReasonOpen], one.Transitions[TransitionKey{Open, ReasonRun}], one.Latency.Counts[4], one.Latency.Sum = 3, 3, 3, 3
+	at := time.Unix(1, 0)
+	one.LastGood = at
+	var sum Stats
+	sum.Add(one)
+	sum.Add(one)
+	got := reflect.ValueOf(sum)
+	for _, name := range summed {
+		if n := fmt.Sprint(got.FieldByName(name)); n != "6" {
+			t.Errorf("%s is %s, want 6", name, n)
+		}
+	}
+	if len(summed) != 9 || sum.Refused[ReasonOpen] != 6 || sum.Transitions[TransitionKey{Open, ReasonRun}] != 6 || sum.Latency.Count() != 6 || sum.Latency.Sum != 6 || !sum.LastGood.Equal(at) {
+		t.Errorf("of %q: %+v", summed, sum)
+	}
+	before := Stats{State: Open, Step: 2, Seq: 7, Success: 1}
+	before.Add(Stats{State: HalfOpen, Step: 9, Seq: 9, Success: 2}) // of Brief: no maps
+	if want := (Stats{State: Open, Step: 2, Seq: 7, Success: 3}); !reflect.DeepEqual(before, want) {
+		t.Errorf("%+v, want %+v", before, want)
 	}
 }
 

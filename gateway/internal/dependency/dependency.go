@@ -75,30 +75,8 @@ func (d *Dependency) Learn(status int, took time.Duration) {
 // window stay those of Breaker.
 func (d *Dependency) Stats() recloser.Stats {
 	s := d.Breaker.Stats()
-	if d.Keys == nil {
-		return s
-	}
-	keys := d.Keys.Stats()
-	s.InFlight += keys.InFlight
-	s.Overdue += keys.Overdue
-	s.Suspects += keys.Suspects
-	s.Success += keys.Success
-	s.Failed += keys.Failed
-	s.Slow += keys.Slow
-	s.Ignored += keys.Ignored
-	s.Late += keys.Late
-	for reason, n := range keys.Refused {
-		s.Refused[reason] += n
-	}
-	for key, n := range keys.Transitions {
-		s.Transitions[key] += n
-	}
-	for i, n := range keys.Latency.Counts {
-		s.Latency.Counts[i] += n
-	}
-	s.Latency.Sum += keys.Latency.Sum
-	if keys.LastGood.After(s.LastGood) {
-		s.LastGood = keys.LastGood
+	if d.Keys != nil {
+		s.Add(d.Keys.Stats())
 	}
 	return s
 }
