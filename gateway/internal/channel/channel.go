@@ -13,8 +13,9 @@ import (
 	"github.com/recloser-go/recloser/gateway/internal/message"
 )
 
-// Channel is a way to reach people. Two are the same if they are equal. Send is safe for concurrent use: a test may pass
-// what waits. It returns nil once the other side has accepted the message; an error is
+// Channel is a way to reach people. It must be comparable: outbox compares them, and two
+// that are equal are the same. Send is safe for concurrent use: a test may pass what
+// waits. It returns nil once the other side has accepted the message; an error is
 // tried again unless it is a *SendError that says Permanent. No error holds a
 // secret.
 type Channel interface {

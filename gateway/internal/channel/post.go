@@ -149,6 +149,12 @@ func mask(err error, u *url.URL) string {
 		err = ue.Err
 	}
 	secrets := []string{u.RequestURI(), u.Path, u.EscapedPath(), u.Opaque, u.Fragment, u.RawQuery}
+	for part := range strings.SplitSeq(u.EscapedPath(), "/") {
+		plain, err := url.PathUnescape(part)
+		if err == nil && len(plain) > short { // "api" and the like are none
+			secrets = append(secrets, part, plain)
+		}
+	}
 	for _, values := range u.Query() {
 		secrets = append(secrets, values...)
 	}

@@ -133,6 +133,8 @@ func TestSecretsInOddPlaces(t *testing.T) {
 		{"telegram://110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw@telegram?chats=@ops", "post https://api.telegram.org/bot110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw/x: EOF", "post https://api.***.org/bot***/x: EOF"},
 		{"smtp://ann:pass@mail.hotel.test:587/?from=a@b.example&to=c@d.example", "mail.hotel.test:587 refused ann with pass", "mail.hotel.test:587 refused ann with ***"},
 		{"https://prod.example/hooks?sig=abcd", "bad sig abcd", "bad sig ***"},
+		{"https://prod.example/v1/T0k3n/send", "no hook T0k3n in v1: refused", "no hook *** in v1: refused"},
+		{"https://prod.example/k%C3%A9y%2F1/", "no such kéy/1, or k%C3%A9y%2F1", "no such ***, or ***"},
 		{"https://prod.example/hooks?v=1", "answered 1", "answered 1"},
 		{"pagerduty://events.pagerduty.com/eventsrouting?severity=critical", "eventsrouting is unknown", "*** is unknown"},
 	} {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/recloser-go/recloser/gateway/internal/message"
 )
@@ -84,14 +85,8 @@ func Blocks(m message.Message) ([]byte, error) {
 		}
 		fmt.Fprintf(&lines, "*%s*  %s\n", f.Name, value)
 	}
-	// A section holds 3000 characters; facts of 200 each may need two.
-	for text := lines.String(); text != ""; {
-		part := text
-		if len(part) > slackText {
-			part = text[:strings.LastIndexByte(text[:slackText], '\n')+1]
-		}
+	for _, part := range sections(lines.String()) {
 		markup(part)
-		text = text[len(part):]
 	}
 	if links := m.Links(); len(links) > 0 {
 		b := block{Type: "actions"}
@@ -101,6 +96,25 @@ func Blocks(m message.Message) ([]byte, error) {
 		blocks = append(blocks, b)
 	}
 	return json.Marshal(map[string]any{"text": slackForeign(m.Title()), "blocks": blocks, "unfurl_links": false, "unfurl_media": false})
+}
+
+// sections cuts lines into parts that fit into a section, which facts of 200 characters
+// may need two of. A line that fits into none is cut anywhere.
+func sections(text string) (parts []string) {
+	for len(text) > slackText {
+		end := strings.LastIndexByte(text[:slackText], '\n') + 1
+		if end == 0 {
+			for end = slackText; !utf8.RuneStart(text[end]); {
+				end--
+			}
+		}
+		parts = append(parts, text[:end])
+		text = text[end:]
+	}
+	if text != "" {
+		parts = append(parts, text)
+	}
+	return parts
 }
 
 func plainWords(s string) *slackWords {
