@@ -99,9 +99,18 @@ func TestG16Maintenance(t *testing.T) {
 	w.trips("h2")
 	w.pass(5 * time.Second)
 	w.want("h2 is cut off")
+	if running := w.s.Running(); len(running) != 1 || running[0].Dependency != "h2" {
+		t.Errorf("before the maintenance %+v, want the incident of h2", running)
+	}
 	w.covered["h2"] = true
 	w.pass(90 * time.Minute)
+	if running := w.s.Running(); len(running) != 0 {
+		t.Errorf("during the maintenance %+v, want no incident", running)
+	}
 	w.covered["h2"] = false
+	if running := w.s.Running(); len(running) != 1 {
+		t.Errorf("after it %+v, want the incident of h2", running)
+	}
 	w.pass(20 * time.Minute)
 	w.want()
 

@@ -47,13 +47,14 @@ type Running struct {
 	Flapping     bool // one of too many: they are not told of each
 }
 
-// Running returns the incidents that are not over, the oldest first.
+// Running returns the incidents that are not over, the oldest first. What a maintenance
+// covers is none.
 func (s *Incidents) Running() []Running {
 	var all []Running
 	for _, id := range slices.Sorted(maps.Keys(s.records)) {
 		r := s.records[id]
 		i := r.Incident
-		if i == nil {
+		if i == nil || s.world.Covers(id) {
 			continue
 		}
 		is := Running{Item: r.lasting(id, s.item(id, i)), Told: i.Told, Flapping: !r.Flapping.IsZero()}
