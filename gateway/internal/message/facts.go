@@ -98,7 +98,7 @@ func (i Item) get() string {
 	case recloser.Isolated, recloser.Open, recloser.HalfOpen:
 	}
 	if i.LastKnown > 0 {
-		return fmt.Sprintf("its last good answer, if there is one of the last %s; else an error (503) at once", plain.Span(i.LastKnown)) + others
+		return fmt.Sprintf("on routes with last_known: its last good answer, if there is one of the last %s; else an error (503) at once", plain.Span(i.LastKnown)) + others
 	}
 	return "an error (503) at once instead of waiting" + others
 }

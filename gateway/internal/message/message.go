@@ -82,7 +82,7 @@ type Item struct {
 	Trips      int            `json:"trips,omitempty"`      // in the incident; of a flapping: incidents in the last hour
 	Spared     uint64         `json:"spared,omitempty"`     // calls refused meanwhile
 	Next       time.Time      `json:"next,omitzero"`        // of one that is cut off by the rules: its next trial
-	LastKnown  time.Duration  `json:"last_known,omitempty"` // callers get the last good answer that is no older, if there is one; 0: they do not
+	LastKnown  time.Duration  `json:"last_known,omitempty"` // callers of some routes get the last good answer that is no older, if there is one; 0: none do
 	Why        Why            `json:"why,omitzero"`         // it began
 	Now        Why            `json:"now,omitzero"`         // it is over
 	Until      time.Time      `json:"until,omitzero"`       // of an override: its end; zero: it has none

@@ -127,7 +127,7 @@ func TestWordsFollowTheState(t *testing.T) {
 		not  []string
 	}{
 		"cut off":            {Message{Kind: Started, Items: []Item{item(recloser.Open)}}, []string{"h is cut off", "503", "Tell whoever runs it"}, []string{"Next trial"}},
-		"with a last answer": {Message{Kind: Started, Items: []Item{stale}}, []string{"its last good answer, if there is one of the last 15 min; else an error (503)", "Next trial"}, nil},
+		"with a last answer": {Message{Kind: Started, Items: []Item{stale}}, []string{"on routes with last_known: its last good answer, if there is one of the last 15 min; else an error (503)", "Next trial"}, nil},
 		"on trial":           {Message{Kind: Reminder, Items: []Item{item(recloser.HalfOpen)}}, []string{"Next trial: now", "ask whoever runs it"}, nil},
 		"passing again":      {Message{Kind: Started, Items: []Item{item(recloser.Closed)}}, []string{"h was cut off", "passes again"}, []string{"is cut off", "503", "Tell"}},
 		"held closed":        {Message{Kind: Reminder, Items: []Item{item(recloser.HeldClosed)}}, []string{"every call is let through"}, []string{"503"}},
