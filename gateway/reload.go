@@ -89,6 +89,7 @@ func (g *Gateway) putInForce(next *config.Config) (config.Changes, error) {
 	g.sender.reload(next.Alerts)
 	g.member.reload(&next.Fleet)
 	g.routes.Store(g.newRoutes(next.Routes))
+	g.handlers.keep(next.Routes)
 	g.maintenance.Look(context.Background())
 	for _, f := range g.certificates {
 		f.Read()

@@ -330,3 +330,47 @@ func TestReloadBringsBackWhatWasSet(t *testing.T) {
 		t.Errorf("override %+v, want it isolated as before", o)
 	}
 }
+
+// A route that was away begins anew: it had taken memory for nobody.
+func TestReloadForgetsRoutes(t *testing.T) {
+	const (
+		without = `
+listen: "127.0.0.1:0"
+admin: { listen: "127.0.0.1:0" }
+dependencies: { a: { url: %q, breaker: { open_for: 1h, max_open_for: 1h } } }
+routes:
+  - { path: /other, dependency: a }
+`
+		with = without + "  - { path: /limited, dependency: a, rate_limit: { per: route, rate: 1/h, burst: 1 } }\n  - { path: /known, dependency: a, last_known: { for: 1h } }\n"
+	)
+	hotel := gatewaytest.NewDependency(gatewaytest.Answer(http.StatusOK, "yes"))
+	address := hotel.Listen(t)
+	now := with
+	g, _ := reloading(t, func() (*config.Config, error) { return parse(t, fmt.Sprintf(now, address)), nil })
+	reload := func(text string) {
+		t.Helper()
+		now = text
+		if err := g.Reload(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := func(when string, known, limited int) {
+		t.Helper()
+		for path, want := range map[string]int{"/known": known, "/limited": limited} {
+			if got := statusOf(t, "http://"+g.Addr()+path); got != want {
+				t.Errorf("%s, %s: %d, want %d", when, path, got, want)
+			}
+		}
+	}
+	reload(with)
+	want("at first", http.StatusOK, http.StatusOK)
+	a, _ := g.Dependencies().Get("a")
+	if err := a.Breaker.TripFor(time.Hour, "ops", "why"); err != nil {
+		t.Fatal(err)
+	}
+	reload(with)
+	want("reloaded", http.StatusOK, http.StatusTooManyRequests)
+	reload(without)
+	reload(with)
+	want("back again", http.StatusServiceUnavailable, http.StatusServiceUnavailable)
+}

@@ -38,3 +38,18 @@ func (h *handlers) of(r config.Route) handlerFunc {
 	ask := h.asks.Handler(r)
 	return func(w http.ResponseWriter, r *http.Request, _, _ string) { ask.ServeHTTP(w, r) }
 }
+
+// keep forgets what there is of routes that are not among these.
+func (h *handlers) keep(routes []config.Route) {
+	var asks, others []config.Route
+	for _, r := range routes {
+		if r.Ask != nil {
+			asks = append(asks, r)
+		} else {
+			others = append(others, r)
+		}
+	}
+	h.limiters.Keep(routes)
+	h.proxies.Keep(others)
+	h.asks.Keep(asks)
+}

@@ -47,6 +47,9 @@ type Asker struct {
 // New returns an Asker of these dependencies.
 func New(o Options) *Asker { return &Asker{Options: o} }
 
+// Keep forgets the last known answers of routes that are not among these.
+func (a *Asker) Keep(routes []config.Route) { a.answers.Keep(routes) }
+
 // Handler asks as route says, and answers with a Result: 200 for yes and no, 503
 // for unknown. A handler for a route that there was before has its last known
 // answers.

@@ -247,6 +247,13 @@ func TestStoresOutliveAReload(t *testing.T) {
 	if all.Of(route(time.Minute)) == first {
 		t.Error("the same store for other settings")
 	}
+	last := all.Of(route(time.Minute))
+	if all.Keep([]config.Route{{Path: "/b"}, {Path: "/a"}}); all.Of(route(time.Minute)) != last {
+		t.Error("a store was forgotten whose route is still there")
+	}
+	if all.Keep([]config.Route{{Path: "/b"}}); all.Of(route(time.Minute)) == last {
+		t.Error("the store of a route that was away is still there")
+	}
 	if all.Of(config.Route{Path: "/a"}) != nil {
 		t.Error("a store for a route without")
 	}

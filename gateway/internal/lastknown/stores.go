@@ -1,7 +1,9 @@
 package lastknown
 
 import (
+	"maps"
 	"reflect"
+	"slices"
 	"sync"
 
 	"github.com/recloser-go/recloser/gateway/internal/config"
@@ -38,4 +40,13 @@ func (s *Stores) Of(route config.Route) *Store {
 		s.byRoute[route.Path] = m
 	}
 	return m.store
+}
+
+// Keep forgets the stores of routes that are not among these.
+func (s *Stores) Keep(routes []config.Route) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.byRoute, func(path string, _ made) bool {
+		return !slices.ContainsFunc(routes, func(r config.Route) bool { return r.Path == path })
+	})
 }

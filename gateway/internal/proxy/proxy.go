@@ -51,6 +51,9 @@ func (p *Proxy) Handler(route config.Route) *Handler {
 	return h
 }
 
+// Keep forgets the last known answers of routes that are not among these.
+func (p *Proxy) Keep(routes []config.Route) { p.answers.Keep(routes) }
+
 // Handler passes on the requests of one route.
 type Handler struct {
 	*Proxy

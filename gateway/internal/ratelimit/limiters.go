@@ -1,6 +1,8 @@
 package ratelimit
 
 import (
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/recloser-go/recloser/gateway/internal/config"
@@ -37,6 +39,15 @@ func (s *Limiters) Of(route config.Route) *Limiter {
 	}
 	s.byRoute[route.Path] = l
 	return l
+}
+
+// Keep forgets the limiters of routes that are not among these.
+func (s *Limiters) Keep(routes []config.Route) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.byRoute, func(path string, _ *Limiter) bool {
+		return !slices.ContainsFunc(routes, func(r config.Route) bool { return r.Path == path })
+	})
 }
 
 // Refused returns how many requests for a route were refused.

@@ -28,6 +28,14 @@ func TestLimitersOutliveAReload(t *testing.T) {
 	if n := s.Refused("/access"); n != 2 {
 		t.Errorf("%d refused, want 2", n)
 	}
+	s.Keep([]config.Route{{Path: "/other"}, route(0.002)})
+	if s.Of(route(0.002)) != other {
+		t.Error("a limiter was forgotten whose route is still there")
+	}
+	s.Keep([]config.Route{{Path: "/other"}})
+	if s.Of(route(0.002)) == other || s.Refused("/access") != 0 {
+		t.Error("the limiter of a route that was away is still there")
+	}
 	if s.Of(config.Route{Path: "/access"}) != nil || s.Refused("/access") != 0 || s.Refused("/other") != 0 {
 		t.Error("something is left of a limit that is gone")
 	}
