@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 
 	"github.com/recloser-go/recloser/internal/eventually"
@@ -69,12 +71,20 @@ func (b *Browser) fault(m chromedp.ConsoleMessage) {
 	b.faults = append(b.faults, fmt.Sprintf("%s: %s %s", m.Type, m.Text, m.URL))
 }
 
-// Clean fails the test if the browser has complained.
-func (b *Browser) Clean() {
-	b.t.Helper()
+// Faults takes out what the browser has complained of: what is wanted does not fail the
+// test at its end.
+func (b *Browser) Faults() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, f := range b.faults {
+	faults := b.faults
+	b.faults = nil
+	return faults
+}
+
+// Clean fails the test if the browser has complained since the last time.
+func (b *Browser) Clean() {
+	b.t.Helper()
+	for _, f := range b.Faults() {
 		b.t.Error(f)
 	}
 }
@@ -92,9 +102,7 @@ func Run[T any](b *Browser, step chromedp.Action[T]) T {
 	defer cancel()
 	got, err := chromedp.Run(ctx, step)
 	if err != nil {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.t.Fatalf("%v; console: %q", err, b.faults)
+		b.t.Fatalf("%v; console: %q", err, b.Faults())
 	}
 	return got
 }
@@ -104,6 +112,30 @@ func (b *Browser) Open(address string) {
 	b.t.Helper()
 	b.Do(chromedp.Navigate(address))
 	b.Until(`document.querySelector('[data-live="yes"]') !== null`)
+}
+
+// Frame waits for the frame of that address in the page to have run its script, and
+// returns a browser that is inside.
+func (b *Browser) Frame(address string) *Browser {
+	b.t.Helper()
+	var id target.ID
+	eventually.True(b.t, Longest, func() bool {
+		all, err := chromedp.Targets(b.ctx)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		i := slices.IndexFunc(all, func(t *target.Info) bool { return t.Type == "iframe" && t.URL == address })
+		if i >= 0 {
+			id = all[i].TargetID
+		}
+		return i >= 0
+	}, "a frame of "+address)
+	ctx, cancel := chromedp.NewContext(b.ctx, chromedp.WithTargetID(id))
+	b.t.Cleanup(cancel)
+	if err := chromedp.Do(ctx, chromedp.WaitReady(chromedp.CSS("body"))); err != nil { // the first step's context is that of all
+		b.t.Fatal(err)
+	}
+	return &Browser{t: b.t, ctx: ctx}
 }
 
 // Theme has pages see that colour scheme, and no motion.
@@ -151,7 +183,7 @@ func (b *Browser) Shot(name string, whole bool) {
 	}
 }
 
-// Accessible has axe, a file, look at the page: light at a desk and dark on a phone.
+// Accessible has axe, a file, look at the page in both themes, and on a phone.
 func (b *Browser) Accessible(axe, what string) {
 	b.t.Helper()
 	script, err := os.ReadFile(axe)
@@ -159,13 +191,16 @@ func (b *Browser) Accessible(axe, what string) {
 		b.t.Fatal(err)
 	}
 	Eval[bool](b, string(script)+"; true")
-	for theme, view := range map[string]func(){"light": b.Desk, "dark": b.Phone} {
-		b.Theme(theme)
-		view()
-		found := Run(b, chromedp.Evaluate[[]string](`axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] })
+	for _, look := range []struct {
+		theme string
+		at    func()
+	}{{"light", b.Desk}, {"dark", b.Desk}, {"dark", b.Phone}} {
+		look.at()
+		b.Theme(look.theme)
+		found := Run(b, chromedp.Evaluate[[]string](`axe.run(document, { resultTypes: ['violations'], runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] })
 			.then((r) => r.violations.map((v) => v.id + ': ' + v.help + ' ' + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + ' ' + (n.any[0]?.message ?? n.all[0]?.message ?? '')).join(' | ')))`, chromedp.EvalAwaitPromise))
 		for _, v := range found {
-			b.t.Errorf("%s, %s: %s", what, theme, v)
+			b.t.Errorf("%s, %s, %d px: %s", what, look.theme, Eval[int](b, "innerWidth"), v)
 		}
 	}
 	b.Desk()

@@ -1,7 +1,6 @@
 package channel
 
 import (
-	"context"
 	"crypto/sha256"
 	"fmt"
 	"os"
@@ -10,65 +9,34 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/recloser-go/recloser/gateway/internal/browsertest"
 	"github.com/recloser-go/recloser/gateway/internal/message"
 )
 
-// canvas is a page of Debian's chromium that cards are drawn on, by the library that
-// Microsoft publishes for it.
-type canvas struct {
-	t   *testing.T
-	ctx context.Context
-}
+// canvas is a page of a browser that cards are drawn on, by the library that Microsoft
+// publishes for it.
+type canvas struct{ *browsertest.Browser }
 
 func newCanvas(t *testing.T) canvas {
 	t.Helper()
-	alloc, stop := chromedp.NewExecAllocator(t.Context(), append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.NoSandbox, // tests may run as root
-		chromedp.Flag("lang", "en-GB"),
-	)...)
-	t.Cleanup(stop)
-	ctx, cancel := chromedp.NewContext(alloc)
-	t.Cleanup(cancel)
-	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil {
-		t.Fatalf("%v: is there a chromium? See TEST_NEEDS in the Makefile", err)
-	}
-	c := canvas{t, ctx}
+	c := canvas{browsertest.New(t)}
 	for _, file := range []string{"vendor/adaptivecards.min.js", "vendor/markdown-it.min.js", "draw.js"} {
 		script, err := os.ReadFile(filepath.Join("testdata", file))
 		must(t, err)
-		run(c, chromedp.Evaluate[bool](string(script)+"\n;true"))
+		eval[bool](c, string(script)+"\n;true")
 	}
 	return c
 }
 
-func run[T any](c canvas, step chromedp.Action[T]) T {
-	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.ctx, 20*time.Second)
-	defer cancel()
-	got, err := chromedp.Run(ctx, step)
-	must(c.t, err)
-	return got
-}
+func eval[T any](c canvas, expression string) T { return browsertest.Eval[T](c.Browser, expression) }
 
 // draw shows a message of Teams, and returns what the library says against it.
 func (c canvas) draw(theme string, width int, body []byte) []string {
-	c.t.Helper()
-	run(c, chromedp.EmulateViewport(int64(width+32), 500))
-	return run(c, chromedp.Evaluate[[]string](fmt.Sprintf("draw(%q, %d, %s)", theme, width, body)))
-}
-
-// shot keeps a picture of what is shown, if $SHOTS names a folder.
-func (c canvas) shot(name string) {
-	c.t.Helper()
-	folder := os.Getenv("SHOTS")
-	if folder == "" {
-		folder = c.t.TempDir()
-	}
-	must(c.t, os.WriteFile(filepath.Join(folder, name+".png"), run(c, chromedp.FullScreenshot(100)), 0o600))
+	c.Do(chromedp.EmulateViewport(int64(width+32), 500))
+	return eval[[]string](c, fmt.Sprintf("draw(%q, %d, %s)", theme, width, body))
 }
 
 // Microsoft's own library reads and draws every card, and has nothing to say against
@@ -84,15 +52,15 @@ func TestCardsAreDrawn(t *testing.T) {
 					t.Errorf("%s: %q", name, faults)
 				}
 				if view == "" || theme == "light" {
-					c.shot("card-" + name + view + "-" + theme)
+					c.Shot("card-"+name+view+"-"+theme, true)
 				}
-				if wide := run(c, chromedp.Evaluate[int]("Math.max(...[...document.querySelectorAll('.box *')].map((e) => e.getBoundingClientRect().right))")); wide > width+16 {
+				if wide := eval[int](c, "Math.max(...[...document.querySelectorAll('.box *')].map((e) => e.getBoundingClientRect().right))"); wide > width+16 {
 					t.Errorf("%s%s: something stands out of the card, to %d px", name, view, wide)
 				}
 			}
 		}
 		for _, i := range m.Items[:min(len(m.Items), mostRows)] {
-			if shown := run(c, chromedp.Evaluate[string]("document.body.textContent")); !strings.Contains(shown, strings.ReplaceAll(message.Tidy(i.Name), "{{", "{ {")) {
+			if shown := eval[string](c, "document.body.textContent"); !strings.Contains(shown, strings.ReplaceAll(message.Tidy(i.Name), "{{", "{ {")) {
 				t.Errorf("%s does not show %q: %s", name, i.Name, shown)
 			}
 		}
@@ -108,10 +76,10 @@ func TestForeignTextIsDrawnAsItIs(t *testing.T) {
 		if faults := c.draw("light", 580, raw); len(faults) > 0 {
 			t.Errorf("%s: %q", m.Kind, faults)
 		}
-		if markup := run(c, chromedp.Evaluate[[]string]("[...document.querySelectorAll('.box :is(a, b, em, strong, script, img)')].map((e) => e.outerHTML)")); len(markup) > 0 {
+		if markup := eval[[]string](c, "[...document.querySelectorAll('.box :is(a, b, em, strong, script, img)')].map((e) => e.outerHTML)"); len(markup) > 0 {
 			t.Errorf("%s: markup %q", m.Kind, markup)
 		}
-		shown := run(c, chromedp.Evaluate[string]("document.querySelector('.box').textContent"))
+		shown := eval[string](c, "document.querySelector('.box').textContent")
 		want := strings.ReplaceAll(ugly, "{{", "{ {")
 		if m.Kind != message.Test && !strings.Contains(shown, want) {
 			t.Errorf("%s does not show %q: %s", m.Kind, want, shown)

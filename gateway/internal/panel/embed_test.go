@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 
 	"github.com/recloser-go/recloser"
@@ -28,30 +27,6 @@ func cms(t *testing.T, name, frame string) (address string) {
 	return strings.Replace(s.URL, "127.0.0.1", name, 1)
 }
 
-// frameOf waits for the frame in the page to have run its script, and returns a browser
-// that is inside.
-func (b *browser) frameOf(address string) *browser {
-	b.t.Helper()
-	var id target.ID
-	eventually.True(b.t, longest, func() bool {
-		all, err := chromedp.Targets(b.ctx)
-		if err != nil {
-			b.t.Fatal(err)
-		}
-		i := slices.IndexFunc(all, func(t *target.Info) bool { return t.Type == "iframe" && t.URL == address })
-		if i >= 0 {
-			id = all[i].TargetID
-		}
-		return i >= 0
-	}, "a frame of "+address)
-	ctx, cancel := chromedp.NewContext(b.ctx, chromedp.WithTargetID(id))
-	b.t.Cleanup(cancel)
-	if err := chromedp.Do(ctx, chromedp.WaitReady(chromedp.CSS("body"))); err != nil { // the first step's context is that of all
-		b.t.Fatal(err)
-	}
-	return &browser{t: b.t, house: b.house, ctx: ctx}
-}
-
 // Somebody of the company isolates a dependency from a frame in its CMS, with a token of
 // one group, and puts it back.
 func TestEmbed(t *testing.T) {
@@ -59,7 +34,7 @@ func TestEmbed(t *testing.T) {
 	in := h.server.URL + "/embed/hotel-1#" + h.token("cms", auth.Operator, "Coast")
 	outer := newBrowser(t, h)
 	outer.do(chromedp.Navigate(cms(t, "cms.localhost", in)))
-	b := outer.frameOf(in)
+	b := &browser{outer.Frame(in), h}
 	b.until(`document.querySelector('[data-word]').textContent.startsWith('Calls pass for')`)
 	outer.shot("embed-in-cms", false)
 	b.do(chromedp.Click(chromedp.CSS(`[data-begin]`)))
@@ -86,15 +61,11 @@ func TestEmbedInAnotherSite(t *testing.T) {
 	b := newBrowser(t, h)
 	b.do(chromedp.Navigate(cms(t, "evil.localhost", h.server.URL+"/embed/hotel-1#"+h.token("cms", auth.Operator, "Coast"))))
 	refused := func() bool {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		return slices.ContainsFunc(b.faults, func(f string) bool { return strings.Contains(f, "frame-ancestors") })
+		return slices.ContainsFunc(b.Faults(), func(f string) bool { return strings.Contains(f, "frame-ancestors") })
 	}
 	eventually.True(t, longest, refused, "the browser to refuse the frame")
 	b.shot("embed-refused", false)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.faults = nil
+	b.Faults() // of the same
 }
 
 // By itself and on a phone the page is accessible in each of its states.

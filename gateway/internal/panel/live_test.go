@@ -2,7 +2,6 @@ package panel
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -42,7 +41,6 @@ func TestCardAppearsByTheStream(t *testing.T) {
 
 // loads are the queries with which the page of all dependencies was loaded.
 func (b *browser) loads() []string {
-	b.t.Helper()
 	return eval[[]string](b, `performance.getEntriesByType('resource').map((e) => new URL(e.name)).filter((u) => u.pathname === '/').map((u) => u.search)`)
 }
 
@@ -107,7 +105,6 @@ func TestNotLive(t *testing.T) {
 }
 
 func (b *browser) untilNotLive() {
-	b.t.Helper()
 	b.until(`document.documentElement.hasAttribute('data-stale') && document.querySelector('[data-not-live]').checkVisibility() && document.querySelector('[data-live]').dataset.live === 'no'`)
 }
 
@@ -140,9 +137,7 @@ func TestAccessibleOthers(t *testing.T) {
 	b.do(chromedp.Click(chromedp.CSS(`tr[data-id="hotel-1"] [data-act]`)))
 	b.until(`document.querySelector('dialog').open`)
 	b.accessible("dialog")
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.faults = nil // a 404 is an error in the console
+	b.Faults() // a 404 is an error in the console
 }
 
 // Each page is so, too, when it is not live: here because the stream hangs.
@@ -156,27 +151,4 @@ func TestAccessibleNotLive(t *testing.T) {
 		b.untilNotLive()
 		b.accessible("not live " + path)
 	}
-}
-
-// accessible has axe look at the page in both themes, and on a phone.
-func (b *browser) accessible(what string) {
-	b.t.Helper()
-	axe, err := os.ReadFile("testdata/vendor/axe.min.js")
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	eval[bool](b, string(axe)+"; true")
-	for _, look := range []struct {
-		theme string
-		at    func()
-	}{{"light", b.desk}, {"dark", b.desk}, {"dark", b.phone}} {
-		look.at()
-		b.theme(look.theme)
-		found := run(b, chromedp.Evaluate[[]string](`axe.run(document, { resultTypes: ['violations'], runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] })
-			.then((r) => r.violations.map((v) => v.id + ': ' + v.help + ' ' + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + ' ' + (n.any[0]?.message ?? n.all[0]?.message ?? '')).join(' | ')))`, chromedp.EvalAwaitPromise))
-		for _, v := range found {
-			b.t.Errorf("%s, %s, %d px: %s", what, look.theme, eval[int](b, "innerWidth"), v)
-		}
-	}
-	b.desk()
 }
