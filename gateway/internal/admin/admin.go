@@ -98,9 +98,6 @@ func New(o Options) http.Handler {
 	if o.Ready == nil {
 		o.Ready = func() bool { return true }
 	}
-	if o.Fleet == nil {
-		o.Fleet = func() (*fleet.Status, map[string]*fleet.BreakerStatus) { return nil, nil }
-	}
 	if o.Auth == nil {
 		o.Auth = auth.New(auth.Options{Log: o.Log})
 	}

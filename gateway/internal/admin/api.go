@@ -10,6 +10,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/recloser-go/recloser/fleet"
 )
 
 // api holds what the operations under /api/v1 need.
@@ -25,6 +27,9 @@ type api struct {
 func newAPI(o Options) *api {
 	if o.Turn == nil {
 		o.Turn = make(chan struct{}, 1)
+	}
+	if o.Fleet == nil {
+		o.Fleet = func() (*fleet.Status, map[string]*fleet.BreakerStatus) { return nil, nil }
 	}
 	return &api{
 		Options: o, frames: newFrames(), lookup: net.DefaultResolver.LookupNetIP,
