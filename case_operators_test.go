@@ -1,6 +1,7 @@
 package recloser
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -153,8 +154,18 @@ func TestC63_ShadowPassesEverything(t *testing.T) {
 	running := s.allow()
 	s.fail() // would trip
 	s.mustBe(Open)
-	if events := s.transitions(); len(events) != 1 || events[0].To != Open || events[0].Reason != ReasonRun {
-		t.Errorf("events %v, want one to open", events)
+	events := s.transitions()
+	if len(events) != 1 || events[0].To != Open || events[0].Reason != ReasonRun {
+		t.Fatalf("events %v, want one to open", events)
+	}
+	const effect = "would be cut off (shadow: calls pass)"
+	for what, says := range map[string]string{"stats": s.b.Stats().Effect(), "transition": events[0].Effect(), "explain": s.b.Explain()} {
+		if !strings.Contains(says, effect) {
+			t.Errorf("%s says %q, want %q in it", what, says, effect)
+		}
+	}
+	if text := events[0].String(); !strings.HasSuffix(text, "; shadow: calls pass") {
+		t.Errorf("the event is told as %q", text)
 	}
 	select {
 	case <-running.Released().Done():
@@ -175,4 +186,5 @@ func TestC63_ShadowPassesEverything(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.mustRefuse(ReasonIsolated)
+	mustEqual(t, "an operator's act in shadow", s.b.Stats().Effect(), Isolated.Effect())
 }

@@ -83,6 +83,7 @@ type Transition struct {
 	Suspects  int           // of ReasonSuspected: how many of the calls on which that rule's verdict rests were not bad for good; Counts has them in Slow
 	Suspect   time.Duration // of ReasonSuspected: the limit that they were past
 	Lifted    time.Duration // of ReasonWitness: how long that call took, so how long a good one may
+	Shadow    bool          // calls pass all the same, see Config.Shadow
 	By, Note  string        // an operator's act: who, and the reason given; of ReasonFleet, what its nodes have seen
 }
 
@@ -92,8 +93,15 @@ func (t Transition) String() string {
 	if why := t.Why(); why != string(t.Reason) {
 		s += ": " + why
 	}
+	if t.Shadow && t.To.EffectInShadow() != t.To.Effect() {
+		s += "; shadow: calls pass"
+	}
 	return s
 }
+
+// Effect returns what the new state means for callers, in plain words: that of the
+// state, or in shadow mode what it would be.
+func (t Transition) Effect() string { return t.To.effect(t.Shadow) }
 
 // Why says in a few words what decided: "5 of 25 calls bad", "5 bad calls in a
 // row", "by ops: their database moves", or else the reason.

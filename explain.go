@@ -13,7 +13,7 @@ func (b *Breaker) Explain() string {
 	if o := s.Override; o != nil && o.State == HeldClosed {
 		return fmt.Sprintf("held closed (passing by hand) by %s: %s; automatic would be %s: %s", o.By, o.Why, s.Automatic, s.explain(&cfg))
 	}
-	return fmt.Sprintf("%s (%s): %s", s.State, s.State.Effect(), s.explain(&cfg))
+	return fmt.Sprintf("%s (%s): %s", s.State, s.Effect(), s.explain(&cfg))
 }
 
 // explain says why the automatic state is what it is.

@@ -20,6 +20,7 @@ type eventLog struct {
 func (b *Breaker) emit(at int64, t Transition) *Transition {
 	l := b.events()
 	t.Seq, t.Name, t.From, t.At = l.seq+1, b.name, l.shown, b.timeAt(at)
+	t.Shadow = b.cfg().Shadow
 	l.seq, l.shown, l.at = t.Seq, t.To, at
 	key := TransitionKey{To: t.To, Reason: t.Reason}
 	if t.From == HeldClosed && t.To == HeldClosed && t.Reason != ReasonHeldClosed {

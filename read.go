@@ -73,7 +73,7 @@ func (b *Breaker) read(now int64) Stats {
 	s := Stats{
 		At: b.timeAt(now), Name: b.name, State: p.state, Automatic: p.state,
 		Since: b.timeAt(p.since), Until: b.timeAt(p.until.Load()), OpenFor: seen.openFor, Step: seen.step, Cause: seen.cause, Seq: log.seq,
-		MinCalls: b.cfg().MinCalls, SlowCall: b.cfg().SlowCall,
+		MinCalls: b.cfg().MinCalls, Shadow: b.cfg().Shadow, SlowCall: b.cfg().SlowCall,
 		InFlight: int(b.adrift.Load()),
 		Success:  b.goods() + seen.otherGood, Failed: seen.failed, Slow: seen.slowCalls, Ignored: seen.ignored, Late: seen.late,
 	}

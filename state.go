@@ -45,6 +45,22 @@ func (s State) Effect() string {
 	return stateWords[s].effect
 }
 
+// EffectInShadow is Effect of a breaker whose calls all pass, see Config.Shadow:
+// "would be cut off (shadow: calls pass)". What operators set counts all the same.
+func (s State) EffectInShadow() string {
+	if s == Open || s == HalfOpen {
+		return "would be " + s.Effect() + " (shadow: calls pass)"
+	}
+	return s.Effect()
+}
+
+func (s State) effect(shadow bool) string {
+	if shadow {
+		return s.EffectInShadow()
+	}
+	return s.Effect()
+}
+
 // MarshalText writes the state as String does.
 func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 

@@ -16,6 +16,7 @@ type Stats struct {
 	OpenFor   time.Duration // length of the running or last open time; 0 before the first
 	Step      int           // how often the open time has been doubled
 	Cause     error         // the last failure seen; may be nil
+	Shadow    bool          // calls pass all the same, see Config.Shadow
 	Override  *Override     // what an operator set; nil if nothing
 	Began     Transition    // into the automatic state; zero if the breaker was made in it
 	LastTrial Trial         // how the last trial ended, whatever opened the breaker; zero: none has ended
@@ -41,6 +42,10 @@ type Stats struct {
 	openLeft time.Duration // of the open time
 	trip     Reason        // what opened the breaker last
 }
+
+// Effect returns what the state means for callers, in plain words: that of the
+// state, or in shadow mode what it would be.
+func (s Stats) Effect() string { return s.State.effect(s.Shadow) }
 
 // Trial is how a trial ended.
 type Trial struct {

@@ -19,7 +19,7 @@ func (g *Gateway) logTransition(id, key string, t recloser.Transition) {
 		slog.String("dependency", id),
 		slog.String("from", t.From.String()),
 		slog.String("to", t.To.String()),
-		slog.String("effect", t.To.Effect()),
+		slog.String("effect", t.Effect()),
 		slog.String("reason", string(t.Reason)),
 		slog.Uint64("bad", t.Counts.Bad()),
 		slog.Uint64("judged", t.Counts.Judged()),

@@ -41,6 +41,7 @@ func (m *model) enter(s recloser.State, at, until int64, t recloser.Transition) 
 }
 
 func (m *model) event(at int64, to recloser.State, t recloser.Transition) {
+	t.Shadow = m.Shadow
 	m.seq++
 	t.Seq, t.From, t.To, t.Automatic = m.seq, m.shown, to, m.state
 	if m.held != nil {

@@ -73,7 +73,7 @@ func (p *program) status(ctx context.Context, s statusRun) error {
 	if err := s.write(p.stdout, chosen, seen.at.At); err != nil {
 		return err
 	}
-	if s.exitCode && slices.ContainsFunc(chosen, func(d client.Entry[client.Dependency]) bool { return cutOff(d.Value.State) }) {
+	if s.exitCode && slices.ContainsFunc(chosen, func(d client.Entry[client.Dependency]) bool { return isCutOff(d.Value) }) {
 		return exit{code: exitCutOff}
 	}
 	return nil
@@ -92,7 +92,7 @@ func statusTable(all []client.Entry[client.Dependency], now time.Time, wide bool
 	}
 	for _, e := range all {
 		d := e.Value
-		sign := mark(d.State)
+		sign := markOf(d)
 		state := cell{stateOf(d), sign.colour}
 		if n := keysCutOff(d); n > 0 && sign.colour == green {
 			state.colour, sign.colour = yellow, yellow
@@ -117,6 +117,18 @@ func statusTable(all []client.Entry[client.Dependency], now time.Time, wide bool
 // cutOff reports whether calls are refused in that state.
 func cutOff(state string) bool {
 	return state == "open" || state == "isolated" || state == "maintenance"
+}
+
+// isCutOff reports whether its calls are refused: in shadow mode only by an operator.
+func isCutOff(d client.Dependency) bool { return cutOff(d.State) && !(d.Shadow && d.State == "open") }
+
+// markOf is a dependency's: red is for what callers feel.
+func markOf(d client.Dependency) cell {
+	m := mark(d.State)
+	if m.colour == red && !isCutOff(d) {
+		m.colour = yellow
+	}
+	return m
 }
 
 // span is how long something is, in whole seconds.
@@ -151,7 +163,7 @@ func nextOf(d client.Dependency, now time.Time) string {
 // stateOf is the state with what it means for calls, and whether that holds for all.
 func stateOf(d client.Dependency) string {
 	words := stateWords(d.State, d.Effect)
-	if n := keysCutOff(d); n > 0 && !cutOff(d.State) {
+	if n := keysCutOff(d); n > 0 && !isCutOff(d) {
 		words += ", but for " + count(n, "key", "keys")
 	}
 	return words
@@ -159,7 +171,7 @@ func stateOf(d client.Dependency) string {
 
 // keysCutOff is how many keys are refused. The state is that of calls without one.
 func keysCutOff(d client.Dependency) (n int) {
-	if d.Keys != nil {
+	if d.Keys != nil && !d.Shadow {
 		for state, of := range d.Keys.States {
 			if cutOff(state) {
 				n += of

@@ -263,3 +263,19 @@ func TestStatusJSONIsWhole(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", a, b)
 	}
 }
+
+// In shadow mode nothing is cut off: neither words nor the exit code say it is.
+func TestStatusOfShadow(t *testing.T) {
+	g := newFakeGateway(t)
+	g.answer("GET", "/dependencies", 200, `{"dependencies":[{"id":"a","state":"open","shadow":true,"effect":"would be cut off (shadow: calls pass)"},
+		{"id":"b","state":"isolated","shadow":true,"effect":"cut off by hand","override":{}}]}`)
+	if r := run(t, "status", "a", "--exit-code"); r.code != exitGood || !strings.Contains(r.stdout, "open: would be cut off (shadow: calls pass)") {
+		t.Errorf("%+v", r)
+	}
+	if r := run(t, "status", "a", "--color", "always"); strings.Contains(r.stdout, "\x1b["+red+"m") {
+		t.Errorf("red, though calls pass: %q", r.stdout)
+	}
+	if r := run(t, "status", "b", "--exit-code"); r.code != exitCutOff {
+		t.Errorf("isolated: %+v", r)
+	}
+}

@@ -117,7 +117,7 @@ func (p *program) redraw(s statusRun, seen *snapshot, v view) error {
 	}
 	off := 0
 	for _, d := range chosen {
-		if cutOff(d.Value.State) {
+		if isCutOff(d.Value) {
 			off++
 		}
 	}
@@ -150,7 +150,7 @@ func (p *program) changes(s statusRun, v view, before, seen *snapshot) error {
 			}
 			continue
 		}
-		sign := mark(d.State)
+		sign := markOf(d)
 		line := []string{d.Since.UTC().Format(time.RFC3339), sign.text, d.ID, stateOf(d)}
 		for _, more := range []string{nextOf(d, seen.at.At), whyOf(d)} {
 			if more != "" {

@@ -20,7 +20,8 @@ type Dependency struct {
 	DefinitionVersion uint64            `json:"definition_version" doc:"Goes up with every change of the definition"`
 
 	State     string     `json:"state" enum:"closed,open,half-open,isolated,held-closed,maintenance" doc:"What happens to calls now"`
-	Effect    string     `json:"effect" doc:"The state in plain words: passing, cut off, on trial, cut off by hand, passing by hand, cut off as planned"`
+	Effect    string     `json:"effect" doc:"The state in plain words: passing, cut off, on trial, cut off by hand, passing by hand, cut off as planned; in shadow mode would be cut off, would be on trial"`
+	Shadow    bool       `json:"shadow" doc:"Calls pass whatever the rules say (breaker.shadow); what operators set counts all the same"`
 	Automatic string     `json:"automatic" enum:"closed,open,half-open" doc:"What the rules say, whatever an operator set; of an isolated dependency, what a release starts"`
 	Since     time.Time  `json:"since" doc:"When the state began"`
 	Until     *time.Time `json:"until" doc:"When the open time or the override ends"`
@@ -139,6 +140,7 @@ func (a *api) view(d *dependency.Dependency) Dependency {
 		DefinitionVersion: d.Version,
 		State:             state,
 		Effect:            effect,
+		Shadow:            s.Shadow,
 		Automatic:         s.Automatic.String(),
 		Since:             stamp(s.Since),
 		Until:             stampOrNull(s.Until),

@@ -144,7 +144,7 @@ func (a *api) stateOf(d *dependency.Dependency, s recloser.Stats) (state, effect
 	if a.inMaintenance(d, s) {
 		return maintenanceState, maintenanceEffect
 	}
-	return s.State.String(), s.State.Effect()
+	return s.State.String(), s.Effect()
 }
 
 // inMaintenance reports whether it is a maintenance that has isolated a

@@ -32,5 +32,5 @@ func why(s recloser.Stats, cfg recloser.Config, explain string) string {
 		return fmt.Sprintf("%d of %d trials good", s.Window.Good, cfg.Trials)
 	case recloser.Closed:
 	}
-	return strings.TrimPrefix(explain, fmt.Sprintf("%s (%s): ", s.State, s.State.Effect()))
+	return strings.TrimPrefix(explain, fmt.Sprintf("%s (%s): ", s.State, s.Effect()))
 }

@@ -29,6 +29,7 @@ type alert struct {
 // The alerts' names.
 const (
 	nameCutOff = "RecloserCutOff"
+	nameShadow = "RecloserWouldCutOff"
 	nameByHand = "RecloserByHand"
 	nameTest   = "RecloserTest"
 )
@@ -66,7 +67,7 @@ func alertsOf(m message.Message, now time.Time) []alert {
 			Labels: map[string]string{"alertname": nameCutOff, "dependency": i.Dependency, "severity": "critical"},
 			Annotations: map[string]string{
 				"summary": one.Title(), "description": one.String(), "name": message.Tidy(i.Name), "incident": i.Key,
-				"effect": i.State.Effect(),
+				"effect": i.Effect(),
 			},
 			StartsAt: i.Since, EndsAt: now.Add(lasts),
 		}
@@ -75,6 +76,9 @@ func alertsOf(m message.Message, now time.Time) []alert {
 		}
 		if links := one.Links(); len(links) > 0 {
 			a.GeneratorURL = links[0].URL
+		}
+		if i.Shadow { // nobody is to be woken
+			a.Labels["alertname"], a.Labels["severity"] = nameShadow, "info"
 		}
 		switch m.Kind {
 		case message.Ended, message.Removed:

@@ -56,6 +56,7 @@ type subject struct {
 	Group      string    `json:"group,omitempty"`
 	State      string    `json:"state"`
 	Effect     string    `json:"effect"`
+	Shadow     bool      `json:"shadow,omitempty"`
 	Since      time.Time `json:"since"`
 	Over       time.Time `json:"over,omitzero"`
 	Until      time.Time `json:"until,omitzero"`
@@ -90,7 +91,7 @@ type cause struct {
 func subjectOf(i message.Item) subject {
 	return subject{
 		Key: i.Key, Dependency: i.Dependency, Name: message.Tidy(i.Name), Group: i.Group,
-		State: i.State.String(), Effect: i.State.Effect(), Since: i.Since.UTC(), Over: i.Over.UTC(), Until: i.Until.UTC(), NextTrial: i.Next.UTC(),
+		State: i.State.String(), Effect: i.Effect(), Shadow: i.Shadow, Since: i.Since.UTC(), Over: i.Over.UTC(), Until: i.Until.UTC(), NextTrial: i.Next.UTC(),
 		Trips: i.Trips, Spared: i.Spared, LastKnown: i.LastKnown.Milliseconds(), Why: causeOf(i.Why), Now: causeOf(i.Now),
 	}
 }

@@ -12,6 +12,7 @@ type Dependency struct {
 	Group     string            `json:"group"`
 	State     string            `json:"state"`
 	Effect    string            `json:"effect"`
+	Shadow    bool              `json:"shadow"`
 	Since     time.Time         `json:"since"`
 	Until     *time.Time        `json:"until"`
 	Reason    string            `json:"reason"`

@@ -57,7 +57,7 @@ func (s *Incidents) Running() []Running {
 		if i == nil || s.world.Covers(id) {
 			continue
 		}
-		is := Running{Item: r.lasting(id, s.item(id, i)), Told: i.Told, Flapping: !r.Flapping.IsZero()}
+		is := Running{Item: s.lasting(id, r, s.item(id, i)), Told: i.Told, Flapping: !r.Flapping.IsZero()}
 		is.Over = i.Closed
 		all = append(all, is)
 	}
@@ -72,10 +72,10 @@ func (s *Incidents) Lasting() []message.Message {
 	for _, id := range slices.Sorted(maps.Keys(s.records)) {
 		r := s.records[id]
 		if i := r.Incident; i != nil && i.Told {
-			incidents.Items = append(incidents.Items, r.lasting(id, s.item(id, i)))
+			incidents.Items = append(incidents.Items, s.lasting(id, r, s.item(id, i)))
 		}
 		if o := r.Override; o != nil && !o.Quiet {
-			overrides.Items = append(overrides.Items, r.lasting(id, o.item()))
+			overrides.Items = append(overrides.Items, s.lasting(id, r, o.item()))
 		}
 	}
 	var all []message.Message
@@ -88,7 +88,7 @@ func (s *Incidents) Lasting() []message.Message {
 }
 
 // lasting is what lasts of a dependency, as it is now.
-func (r *record) lasting(id string, i message.Item) message.Item {
+func (s *Incidents) lasting(id string, r *record, i message.Item) message.Item {
 	i.State = r.State
-	return r.named(id, i)
+	return s.named(id, r, i)
 }

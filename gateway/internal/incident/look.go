@@ -212,7 +212,7 @@ func (s *Incidents) gather(k message.Kind, now time.Time) (message.Message, bool
 				item.Trips = len(r.Began)
 			}
 		}
-		m.Items = append(m.Items, r.named(id, item))
+		m.Items = append(m.Items, s.named(id, r, item))
 	}
 	slices.SortFunc(m.Items, func(a, b message.Item) int {
 		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Dependency, b.Dependency))
@@ -223,9 +223,10 @@ func (s *Incidents) gather(k message.Kind, now time.Time) (message.Message, bool
 	return m, len(m.Items) > 0
 }
 
-// named says whose an item is.
-func (r *record) named(id string, i message.Item) message.Item {
+// named says whose an item is, and whether calls pass all the same.
+func (s *Incidents) named(id string, r *record, i message.Item) message.Item {
 	i.Dependency, i.Name, i.Group, i.LastKnown = id, cmp.Or(r.Name, id), r.Group, r.lastKnown
+	i.Shadow = s.world.Stats(id).Shadow
 	return i
 }
 

@@ -42,9 +42,9 @@ func (i Item) Head() string {
 	if !i.Over.IsZero() {
 		w = i.Now
 	}
-	head := fmt.Sprintf("%s (%s)", i.State, i.State.Effect())
+	head := fmt.Sprintf("%s (%s)", i.State, i.Effect())
 	if w.Reason != "" && w.From != i.State && w.To == i.State {
-		head = fmt.Sprintf("%s (%s) → %s", w.From, w.From.Effect(), head)
+		head = fmt.Sprintf("%s (%s) → %s", w.From, i.effectOf(w.From), head)
 	}
 	if i.Group != "" {
 		head = "group " + Tidy(i.Group) + " · " + head
@@ -60,23 +60,37 @@ func (i Item) Head() string {
 func (i Item) Line(k Kind, at Moments) (name, text string) {
 	switch k {
 	case Ended, Removed:
-		text = "was out " + plain.Span(i.Over.Sub(i.Since))
+		text = "was out "
+		if i.Shadow {
+			text = "would have been out (shadow) "
+		}
+		text += plain.Span(i.Over.Sub(i.Since))
 		if i.Spared > 0 {
 			text += fmt.Sprintf(", %d %s spared", i.Spared, plural(i.Spared, "call", "calls"))
 		}
 	case Flapping:
-		text = fmt.Sprintf("%d times within an hour; %s", i.Trips, i.State.Effect())
+		text = fmt.Sprintf("%d times within an hour; %s", i.Trips, i.Effect())
 	case Started, Reminder:
 		text = brief(i.Why) + ", since " + at.Time(i.Since)
 		if i.State == recloser.Closed {
 			text += "; passing again"
 		}
 	case Isolated, Held, Ending, Endless:
-		text = i.State.Effect() + " until " + i.until(at)
+		text = i.Effect() + " until " + i.until(at)
 	case Released, Calm, Test:
-		text = i.State.Effect()
+		text = i.Effect()
 	}
 	return Tidy(i.Name), text
+}
+
+// Effect is what its state means for callers.
+func (i Item) Effect() string { return i.effectOf(i.State) }
+
+func (i Item) effectOf(s recloser.State) string {
+	if i.Shadow {
+		return s.EffectInShadow()
+	}
+	return s.Effect()
 }
 
 // until says when an override ends.
@@ -91,16 +105,28 @@ func (i Item) until(at Moments) string {
 func (i Item) get() string {
 	const others = "; who asks a group gets the others' answers"
 	switch i.State {
+	case recloser.Open, recloser.HalfOpen:
+		if i.Shadow {
+			return "its answers, even while it fails or hangs: shadow mode lets every call through"
+		}
 	case recloser.Closed:
 		return "its answers: it passes again"
 	case recloser.HeldClosed:
 		return "its answers, even while it fails or hangs: every call is let through"
-	case recloser.Isolated, recloser.Open, recloser.HalfOpen:
+	case recloser.Isolated:
 	}
 	if i.LastKnown > 0 {
 		return fmt.Sprintf("on routes with last_known: its last good answer, if there is one of the last %s; else an error (503) at once", plain.Span(i.LastKnown)) + others
 	}
 	return "an error (503) at once instead of waiting" + others
+}
+
+// cutOff names how often it was.
+func (i Item) cutOff() string {
+	if i.Shadow {
+		return "Would have been cut off"
+	}
+	return "Cut off"
 }
 
 type facts struct {
@@ -122,7 +148,7 @@ func (f *facts) item(k Kind, i Item) {
 		f.add("Since", f.at.both(i.Since))
 		f.began(i.Why)
 		if k == Flapping {
-			f.add("Cut off", fmt.Sprintf("%d times within an hour", i.Trips))
+			f.add(i.cutOff(), fmt.Sprintf("%d times within an hour", i.Trips))
 		}
 		f.add("Callers get", i.get())
 		switch {
@@ -139,6 +165,9 @@ func (f *facts) item(k Kind, i Item) {
 		f.add("Until", i.until(f.at))
 	case Released, Ended, Removed:
 		was := "Was out"
+		if i.Shadow {
+			was = "Would have been out"
+		}
 		switch i.Why.To {
 		case recloser.HeldClosed:
 			was = "Was held"
@@ -149,7 +178,7 @@ func (f *facts) item(k Kind, i Item) {
 		f.add(was, fmt.Sprintf("%s, from %s to %s", plain.Span(i.Over.Sub(i.Since)), f.at.both(i.Since), f.at.Time(i.Over)))
 		f.began(i.Why)
 		if i.Trips > 1 {
-			f.add("Cut off", fmt.Sprintf("%d times meanwhile", i.Trips))
+			f.add(i.cutOff(), fmt.Sprintf("%d times meanwhile", i.Trips))
 		}
 		if i.Now.Reason != "" {
 			f.add("Now", i.Now.InWords())

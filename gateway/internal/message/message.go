@@ -76,8 +76,9 @@ type Item struct {
 	Dependency string         `json:"dependency"`
 	Name       string         `json:"name"`
 	Group      string         `json:"group,omitempty"`
-	State      recloser.State `json:"state"` // at the moment of the message
-	Since      time.Time      `json:"since"` // when what it is about began
+	State      recloser.State `json:"state"`            // at the moment of the message
+	Shadow     bool           `json:"shadow,omitempty"` // its calls pass, whatever the rules say
+	Since      time.Time      `json:"since"`            // when what it is about began
 	Over       time.Time      `json:"over,omitzero"`
 	Trips      int            `json:"trips,omitempty"`      // in the incident; of a flapping: incidents in the last hour
 	Spared     uint64         `json:"spared,omitempty"`     // calls refused meanwhile

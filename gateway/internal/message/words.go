@@ -60,10 +60,7 @@ func (m Message) Title() string {
 	if m.Kind == Test {
 		return "A test of Recloser's alerts"
 	}
-	words := effects[m.Kind]
-	if m.Kind == Started && m.Passes() {
-		words = passed
-	}
+	words := m.words()
 	if len(m.Items) != 1 {
 		n := len(m.Items)
 		who := fmt.Sprintf("%d dependencies", n)
@@ -103,19 +100,47 @@ var (
 		Endless:  {"is still set by hand", "are still set by hand", "put %[1]s back on the panel, or give %[1]s an end"},
 		Removed:  {"is no longer watched", "are no longer watched", ""},
 	}
+	// shadows are of what passes calls all the same.
+	shadows = map[Kind]effect{
+		Started:  {"would be cut off (shadow)", "would be cut off (shadow)", doInShadow},
+		Ended:    {"would be back (shadow)", "would be back (shadow)", ""},
+		Reminder: {"would still be cut off (shadow)", "would still be cut off (shadow)", doInShadow},
+		Flapping: {"would be cut off again and again (shadow)", "would be cut off again and again (shadow)", doInShadow},
+	}
 	// passed is of what was cut off when that was due to be told, and is not any more.
 	passed = effect{"was cut off", "were cut off", "nothing here: calls pass again. There is a message once that has lasted"}
 )
 
+const doInShadow = "nothing here: shadow mode lets every call through. See whether they fail or hang as it says: that is how settings are tried"
+
+// words are the message's.
+func (m Message) words() effect {
+	words, ok := shadows[m.Kind]
+	switch {
+	case ok && m.shadow():
+		return words
+	case m.Kind == Started && m.Passes():
+		return passed
+	}
+	return effects[m.Kind]
+}
+
+// shadow reports whether all it is about pass calls, whatever the rules say.
+func (m Message) shadow() bool {
+	for _, i := range m.Items {
+		if !i.Shadow {
+			return false
+		}
+	}
+	return len(m.Items) > 0
+}
+
 // advice says what the reader is to do, "" if nothing.
 func (m Message) advice() string {
-	do := effects[m.Kind].do
-	switch {
-	case m.Kind == Started && m.Passes():
-		do = passed.do
-	case m.us():
+	if do := m.words(); m.us() && do == effects[Started] {
 		return "" // the hint says it
 	}
+	do := m.words().do
 	if !strings.Contains(do, "%") {
 		return do
 	}
