@@ -45,6 +45,8 @@ type past struct {
 	tripped      bool          // there was a trip that is not forgotten: the step counts
 	openFor      time.Duration // length of the last open time
 	cause        error         // the last failure seen
+	out          bool          // it was cut off by the rules since it was last closed or isolated,
+	outSince     int64         // and first then
 	longest      int64         // the longest good call of the last closed period
 	leases       int           // how often in a row a trial ran out its lease
 	slowestTrial int64         // of the last half-open

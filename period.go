@@ -152,10 +152,16 @@ func (b *Breaker) enter(p *period, at int64, t Transition) {
 	t.To, t.Automatic = p.state, p.state
 	switch p.state {
 	case Isolated:
+		b.out = false
 		t.Automatic = HalfOpen // where a release leads
 	case Open:
+		if !b.out {
+			b.out, b.outSince = true, p.since
+		}
 		t.OpenFor, t.Step, t.Cause = time.Duration(p.until.Load()-at), b.step, b.cause
-	case Closed, HalfOpen, HeldClosed:
+	case Closed:
+		b.out = false
+	case HalfOpen, HeldClosed:
 	}
 	if b.hold.Load() != nil {
 		t.To = HeldClosed

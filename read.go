@@ -93,6 +93,9 @@ func (b *Breaker) read(now int64) Stats {
 		s.Trials = len(p.leased)
 		s.InFlight += s.Trials
 	}
+	if seen.out {
+		s.OutSince = b.timeAt(seen.outSince)
+	}
 	if s.trip = seen.tripReason; p.state == Open {
 		s.openLeft = time.Duration(max(0, p.until.Load()-now)) // led, it may be over
 	}

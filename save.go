@@ -13,6 +13,7 @@ type Saved struct {
 	State    State         // what the rules said: Closed, Open or HalfOpen
 	Since    time.Time     // when that began
 	Until    time.Time     // Open: when it ends
+	OutSince time.Time     // when the rules first cut it off, of an outage that lasts; zero if they have not
 	OpenFor  time.Duration // length of the last open time
 	Trip     Reason        // what opened it last; "" if nothing did
 	Cause    string        // the last failure seen
@@ -39,7 +40,7 @@ func (b *Breaker) save(now int64) (s Saved, cause error) {
 	now = b.settle(now)
 	st, p := b.read(now), b.cur.Load()
 	s = Saved{
-		At: st.At, State: st.Automatic, Since: b.timeAt(p.since), OpenFor: st.OpenFor, Step: st.Step, Override: st.Override, Seq: st.Seq,
+		At: st.At, State: st.Automatic, Since: b.timeAt(p.since), OutSince: st.OutSince, OpenFor: st.OpenFor, Step: st.Step, Override: st.Override, Seq: st.Seq,
 	}
 	if p.state == Open {
 		s.Until = b.timeAt(p.until.Load())
@@ -90,6 +91,9 @@ func (b *Breaker) restore(s Saved, now int64) {
 		p = b.newPeriod(HalfOpen, began(s.Since), never, ReasonRestored)
 	case Closed, Isolated, HeldClosed:
 		p = b.newPeriod(Closed, now, never, ReasonRestored)
+	}
+	if b.out = !s.OutSince.IsZero(); b.out {
+		b.outSince = began(s.OutSince)
 	}
 	var hold *override
 	if o := s.Override; o != nil {

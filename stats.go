@@ -12,6 +12,7 @@ type Stats struct {
 	Automatic State // what the rules say, whatever an operator set
 	Reason    Reason
 	Since     time.Time     // when the state began
+	OutSince  time.Time     // when the rules first cut it off, of an outage that lasts over failed trials; zero if they have not since it was last closed or isolated
 	Until     time.Time     // when an open time or an override ends; zero if there is no end
 	OpenFor   time.Duration // length of the running or last open time; 0 before the first
 	Step      int           // how often the open time has been doubled

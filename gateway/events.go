@@ -39,11 +39,10 @@ func (g *Gateway) logTransition(id, key string, t recloser.Transition) {
 	g.log.LogAttrs(context.Background(), level, "dependency changed state", attrs...)
 }
 
-// recordTransition keeps a transition in the history. Of one with a key, the key
-// stands in its text.
+// recordTransition keeps a transition in the history.
 func (g *Gateway) recordTransition(id, key string, t recloser.Transition) {
 	e := history.Event{
-		At: t.At, Dependency: id, Kind: history.KindTransition,
+		At: t.At, Dependency: id, Key: key, Kind: history.KindTransition,
 		From: t.From.String(), To: t.To.String(), Reason: string(t.Reason), By: t.By, Note: t.Note,
 		OpenFor: t.OpenFor, Step: t.Step,
 		Good: t.Counts.Good, Failed: t.Counts.Failed, Slow: t.Counts.Slow, Run: t.Counts.Run,
@@ -53,7 +52,10 @@ func (g *Gateway) recordTransition(id, key string, t recloser.Transition) {
 		e.Text = id + ", key " + e.Text
 	}
 	if t.Cause != nil {
-		e.Cause = cut(t.Cause.Error())
+		e.Cause = cut(t.Cause.Error(), maxCause)
+		if t.Reason != recloser.ReasonSuspected { // its cause is what the text says
+			e.Text += "; last failure: " + cut(t.Cause.Error(), maxCauseInText)
+		}
 	}
 	g.history.Record(e)
 }
@@ -70,12 +72,16 @@ func (g *Gateway) recordMaintenance(n maintenance.Notice) {
 	})
 }
 
-// maxCause is how much is kept of a failure: an error may bring a whole page with it.
-const maxCause = 500
+// How much is kept of a failure, and of it in a line for people: an error may bring a
+// whole page with it.
+const (
+	maxCause       = 500
+	maxCauseInText = 120
+)
 
-func cut(text string) string {
-	if runes := []rune(text); len(runes) > maxCause {
-		return string(runes[:maxCause-1]) + "…"
+func cut(text string, n int) string {
+	if runes := []rune(text); len(runes) > n {
+		return string(runes[:n-1]) + "…"
 	}
 	return text
 }

@@ -37,7 +37,7 @@ func (g *Gateway) reload(ctx context.Context) (config.Changes, error) {
 	}
 	g.reloads.note(err)
 	if err != nil {
-		g.history.Record(history.Event{At: time.Now(), Kind: history.KindGateway, Text: "reload failed, the config in force stays: " + cut(err.Error()), Cause: err.Error()})
+		g.history.Record(history.Event{At: time.Now(), Kind: history.KindGateway, Text: "reload failed, the config in force stays: " + cut(err.Error(), maxCause), Cause: err.Error()})
 		g.log.ErrorContext(ctx, "reload failed: the config in force stays", "error", err)
 		return config.Changes{}, fmt.Errorf("the config in force stays: %w", err)
 	}

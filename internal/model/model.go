@@ -52,6 +52,8 @@ type model struct {
 	lastOverdue, asked int64
 	limits             int // how many limits of calls there were
 	ramp               *ramp
+	out                bool  // cut off by the rules since it was last closed or isolated,
+	outSince           int64 // and first then
 	suspicion
 	following
 

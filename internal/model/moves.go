@@ -25,6 +25,9 @@ func (m *model) enter(s recloser.State, at, until int64, t recloser.Transition) 
 		if t.Reason != recloser.ReasonRestored {
 			m.openFor, m.opened = until-at, t.Reason
 		}
+		if !m.out {
+			m.out, m.outSince = true, at
+		}
 		m.refusal = recloser.ReasonOpen
 		if m.opened == recloser.ReasonToldToWait {
 			m.refusal = recloser.ReasonToldToWait
@@ -32,9 +35,9 @@ func (m *model) enter(s recloser.State, at, until int64, t recloser.Transition) 
 	case recloser.HalfOpen:
 		m.refusal = recloser.ReasonTrialSlots
 	case recloser.Isolated:
-		m.refusal = recloser.ReasonIsolated
+		m.out, m.refusal = false, recloser.ReasonIsolated
 	case recloser.Closed, recloser.HeldClosed:
-		m.refusal = recloser.ReasonRamp
+		m.out, m.refusal = false, recloser.ReasonRamp
 	}
 	m.refusalTrip = m.opened
 	m.event(at, s, t)

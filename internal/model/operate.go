@@ -134,6 +134,9 @@ func (m *model) save(now int64, wall time.Time) recloser.Saved {
 		At: wall, State: m.state, Since: timeOf(m.since, now, wall), OpenFor: time.Duration(m.openFor),
 		Trip: m.opened, Step: m.step, Tripped: m.tripped, Longest: time.Duration(m.lastLongest), Leases: m.leases, Seq: m.seq,
 	}
+	if m.out {
+		s.OutSince = timeOf(m.outSince, now, wall)
+	}
 	if m.state == recloser.Open {
 		s.Until = timeOf(m.until, now, wall)
 	}
@@ -191,6 +194,9 @@ func (m *model) restore(s recloser.Saved, now int64, wall time.Time) {
 		case o.State == recloser.Isolated:
 			state, from = recloser.HalfOpen, now
 		}
+	}
+	if m.out = !s.OutSince.IsZero(); m.out {
+		m.outSince = since(s.OutSince)
 	}
 	m.seq = max(m.seq, s.Seq)
 	m.step, m.tripped, m.leases = m.inReach(s.Step), s.Tripped, s.Leases

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/recloser-go/recloser/gateway/internal/certs"
 	"github.com/recloser-go/recloser/gateway/internal/config"
 )
 
@@ -27,6 +28,9 @@ func checkCommand() *cobra.Command {
 			var err error
 			for _, file := range files {
 				c, fault := config.Load(file)
+				if fault == nil {
+					fault = checkCertificates(c)
+				}
 				if fault != nil {
 					fmt.Fprintln(cmd.ErrOrStderr(), inWords(fault))
 					err = exit{code: exitBadConfig}
@@ -47,6 +51,32 @@ func checkCommand() *cobra.Command {
 	}
 	cmd.Flags().StringArrayVarP(&named, "config", "c", nil, "a `file` to check, as serve takes it")
 	return cmd
+}
+
+// secured is a listener with a certificate.
+type secured struct {
+	setting string
+	*config.TLS
+}
+
+func listenersWithTLS(c *config.Config) (all []secured) {
+	for _, l := range []secured{{"tls", c.TLS}, {"admin.tls", c.Admin.TLS}} {
+		if l.TLS != nil {
+			all = append(all, l)
+		}
+	}
+	return all
+}
+
+// checkCertificates reads certificates as serve does at its start. That a running
+// gateway can reload does not hang on it: it has one.
+func checkCertificates(c *config.Config) (err error) {
+	for _, l := range listenersWithTLS(c) {
+		if _, fault := certs.Load(l.Cert, l.Key, certs.Options{}); fault != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %s: %w", c.File, l.setting, fault))
+		}
+	}
+	return err
 }
 
 func count(n int, one, many string) string {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -102,6 +103,7 @@ func examine(ctx context.Context, c *config.Config) []finding {
 	findings = append(findings, examineStorage(c.Storage.Path)...)
 	findings = append(findings, examineStore(ctx, c)...)
 	findings = append(findings, examineFiles(c)...)
+	findings = append(findings, examineCertificates(c, time.Now())...)
 	findings = append(findings, examineListeners(ctx, c)...)
 	return append(findings, examineRemote(ctx, c)...)
 }

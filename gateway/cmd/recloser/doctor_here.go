@@ -16,7 +16,9 @@ import (
 	"time"
 
 	"github.com/recloser-go/recloser/gateway/internal/auth"
+	"github.com/recloser-go/recloser/gateway/internal/certs"
 	"github.com/recloser-go/recloser/gateway/internal/config"
+	"github.com/recloser-go/recloser/gateway/internal/plain"
 )
 
 const (
@@ -103,6 +105,27 @@ func examineFiles(c *config.Config) []finding {
 			"%d are allowed, and limits.in_flight takes up to %d", limit, needed)}
 	}
 	return []finding{good("open files", "%d are allowed", limit)}
+}
+
+// examineCertificates reads those of the listeners, and says how long they are good.
+func examineCertificates(c *config.Config, now time.Time) (findings []finding) {
+	for _, l := range listenersWithTLS(c) {
+		files, err := certs.Load(l.Cert, l.Key, certs.Options{})
+		if err != nil {
+			findings = append(findings, fail(l.setting, "", "%v", err))
+			continue
+		}
+		end := files.Status().NotAfter
+		switch left := end.Sub(now); {
+		case left <= 0:
+			findings = append(findings, fail(l.setting, "renew it", "%s: the certificate ended on %s", l.Cert, end.UTC().Format(time.DateOnly)))
+		case left < soonOver:
+			findings = append(findings, warn(l.setting, "renew it", "%s: the certificate ends in %s", l.Cert, plain.Span(left)))
+		default:
+			findings = append(findings, good(l.setting, "%s: certificate until %s", l.Cert, end.UTC().Format(time.DateOnly)))
+		}
+	}
+	return findings
 }
 
 // examineListeners looks whether the addresses are free, or taken by a gateway.

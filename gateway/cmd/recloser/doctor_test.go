@@ -225,3 +225,37 @@ func TestDoctorOpenFiles(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 }
+
+// What serve would not start with is found before: no certificate, one that is none,
+// and no right to read the key.
+func TestCheckAndDoctorReadCertificates(t *testing.T) {
+	isolate(t)
+	files := newCertificate(t, t.TempDir(), 1)
+	cert, key := files.cert(), files.key()
+	for _, c := range []struct{ cert, key, want string }{
+		{cert, key, ""},
+		{"/nowhere/cert.pem", key, "/nowhere/cert.pem: no such file or directory; create it, correct the path"},
+		{"/nowhere/cert.pem", "/nowhere/key.pem", "/nowhere/key.pem: no such file or directory; create it, correct the path"},
+		{key, key, "both must be PEM and belong together"},
+	} {
+		for _, at := range []string{"tls: %s", "admin: { tls: %s }"} {
+			file := fmt.Sprintf("storage: off\nlisten: \"127.0.0.1:0\"\n"+at+"\ndependencies: { a: { url: \"http://127.0.0.1:1\" } }\nroutes: [ { path: \"/{dependency}/*\" } ]\n",
+				fmt.Sprintf("{ cert: %q, key: %q }", c.cert, c.key))
+			setting, _, _ := strings.Cut(strings.ReplaceAll(at, "admin: { tls", "admin.tls"), ":")
+			r := run(t, "check", writeConfig(t, file))
+			_, found := diagnose(t, file)
+			if c.want == "" {
+				if r.code != exitGood || found[setting].Status != warns || !strings.Contains(found[setting].Found, "the certificate ends in") {
+					t.Errorf("%s: check %+v, doctor %+v", setting, r, found[setting])
+				}
+				continue
+			}
+			if r.code != exitBadConfig || !strings.Contains(r.stderr, setting+": certificate") || !strings.Contains(r.stderr, c.want) {
+				t.Errorf("%s with %s: check %+v", setting, c.cert, r)
+			}
+			if found[setting].Status != fails || !strings.Contains(found[setting].Found, c.want) {
+				t.Errorf("%s with %s: doctor %+v", setting, c.cert, found[setting])
+			}
+		}
+	}
+}

@@ -64,7 +64,7 @@ func (p *program) events(ctx context.Context, e eventsRun) error {
 	if err != nil {
 		return err
 	}
-	all, more, err := e.past(ctx, api, query)
+	all, more, err := past(ctx, api, "events", "events", query, e.limit, func(event client.Event) int64 { return event.ID })
 	if err != nil {
 		return err
 	}
@@ -90,16 +90,20 @@ func (p *program) events(ctx context.Context, e eventsRun) error {
 	return p.follow(ctx, api, e, v, last)
 }
 
-// past returns the latest events, the latest last, and whether there are more.
-func (e eventsRun) past(ctx context.Context, api *client.Client, query url.Values) (all []client.Entry[client.Event], more bool, err error) {
+// past returns the latest entries of a list that the API has pages of, the latest
+// last, and whether there are more.
+func past[T any](ctx context.Context, api *client.Client, path, name string, query url.Values, limit int, id func(T) int64) (all []client.Entry[T], more bool, err error) {
+	if limit < 1 {
+		return nil, false, badUsage("--limit is 1 or more, not %d", limit)
+	}
 	const page = 1000 // is all that the API gives at once
-	for left := e.limit; left > 0; left = e.limit - len(all) {
+	for left := limit; left > 0; left = limit - len(all) {
 		query.Set("limit", strconv.Itoa(min(left, page)))
-		answer, err := api.Get(ctx, "events", query)
+		answer, err := api.Get(ctx, path, query)
 		if err != nil {
 			return nil, false, err
 		}
-		some, err := client.List[client.Event](answer, "events")
+		some, err := client.List[T](answer, name)
 		if err != nil {
 			return nil, false, err
 		}
@@ -115,7 +119,7 @@ func (e eventsRun) past(ctx context.Context, api *client.Client, query url.Value
 		}
 		query.Set("before", strconv.FormatInt(next.Next, 10))
 	}
-	slices.SortStableFunc(all, func(a, b client.Entry[client.Event]) int { return cmp.Compare(a.Value.ID, b.Value.ID) })
+	slices.SortStableFunc(all, func(a, b client.Entry[T]) int { return cmp.Compare(id(a.Value), id(b.Value)) })
 	return all, more, nil
 }
 
@@ -128,8 +132,6 @@ func (e eventsRun) query(now time.Time) (url.Values, error) {
 		return nil, badUsage("--kind is %s, not %q", either(eventKinds), e.kind)
 	case e.follow && e.form == formYAML:
 		return nil, badUsage("--follow writes lines, with -o json an event each; not yaml")
-	case e.limit < 1:
-		return nil, badUsage("--limit is 1 or more, not %d", e.limit)
 	}
 	query := url.Values{}
 	for name, value := range map[string]string{"dependency": e.dependency, "kind": e.kind} {
@@ -137,14 +139,19 @@ func (e eventsRun) query(now time.Time) (url.Values, error) {
 			query.Set(name, value)
 		}
 	}
-	if e.since != "" {
-		since, err := ago(e.since, now)
-		if err != nil {
-			return nil, err
-		}
+	return query, sinceOf(query, e.since, now)
+}
+
+// sinceOf adds since when, if that was said.
+func sinceOf(query url.Values, text string, now time.Time) error {
+	if text == "" {
+		return nil
+	}
+	since, err := ago(text, now)
+	if err == nil {
 		query.Set("since", since.UTC().Format(time.RFC3339))
 	}
-	return query, nil
+	return err
 }
 
 // ago reads how long ago something was, or when. A time of day is the last one.
@@ -206,7 +213,8 @@ func (p *program) event(e eventsRun, v view, event client.Event, raw []byte) err
 // eventText is the gateway's own line, or what its fields say.
 func eventText(e client.Event) string {
 	if e.Text != "" {
-		if e.Dependency != "" && !strings.Contains(e.Text, e.Dependency) {
+		rest, named := strings.CutPrefix(e.Text, e.Dependency)
+		if e.Dependency != "" && (!named || rest != "" && !strings.ContainsAny(rest[:1], ":, ")) {
 			return e.Dependency + ": " + e.Text
 		}
 		return e.Text

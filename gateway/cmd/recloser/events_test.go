@@ -95,3 +95,20 @@ data: {"id":"hotel-2","state":"isolated"}
 		t.Errorf("%d streams, said\n%s", streams, w.stderr.String())
 	}
 }
+
+// Each line begins with whose it is, also if the id is part of something else in it.
+func TestEventsNameTheirDependency(t *testing.T) {
+	g := newFakeGateway(t)
+	g.answer("GET", "/events", 200, `{"events":[
+		{"id":4,"kind":"probe","dependency":"beacon","text":"its probe is bad: guests.beacon.example is not known"},
+		{"id":3,"kind":"probe","dependency":"bea","text":"beacon answers again, and they were cut off together"},
+		{"id":2,"kind":"transition","dependency":"beacon","text":"beacon, key p7: open -> closed"},
+		{"id":1,"kind":"act","dependency":"beacon","text":"beacon was added"}],"next":0}`)
+	r := run(t, "events")
+	for i, line := range strings.Split(strings.TrimSpace(r.stdout), "\n") {
+		want := []string{"beacon was", "beacon, key", "bea: beacon answers", "beacon: its probe"}[i]
+		if !strings.Contains(line, "  "+want) {
+			t.Errorf("%q does not begin with %q", line, want)
+		}
+	}
+}

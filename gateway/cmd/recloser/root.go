@@ -86,7 +86,7 @@ func (p *program) root() *cobra.Command {
 		commands []*cobra.Command
 	}{
 		{"Run", []*cobra.Command{demoCommand(), p.serveCommand(), p.reloadCommand(), p.doctorCommand()}},
-		{"Look", []*cobra.Command{p.statusCommand(), p.eventsCommand(), p.alertsCommand()}},
+		{"Look", []*cobra.Command{p.statusCommand(), p.eventsCommand(), p.auditCommand(), p.alertsCommand()}},
 		{"Act", []*cobra.Command{
 			p.isolateCommand(), p.holdCommand(), p.releaseCommand(), p.resetCommand(), p.trialCommand(),
 			p.maintenanceCommand(), p.dependencyCommand(), p.tokenCommand(),

@@ -97,7 +97,7 @@ func statusTable(all []client.Entry[client.Dependency], now time.Time, wide bool
 		if n := keysCutOff(d); n > 0 && sign.colour == green {
 			state.colour, sign.colour = yellow, yellow
 		}
-		since := cell{span(now.Sub(d.Since)), ""}
+		since := cell{span(now.Sub(sinceWhen(d))), ""}
 		next, reason := cell{nextOf(d, now), ""}, cell{whyOf(d), ""}
 		if !wide {
 			t.add(sign, cell{d.ID, ""}, state, since, cell{badOf(d), ""}, next, reason)
@@ -129,6 +129,14 @@ func markOf(d client.Dependency) cell {
 		m.colour = yellow
 	}
 	return m
+}
+
+// sinceWhen is when the state began, or the outage that it is part of.
+func sinceWhen(d client.Dependency) time.Time {
+	if d.OutSince != nil && (d.State == "open" || d.State == "half-open") {
+		return *d.OutSince
+	}
+	return d.Since
 }
 
 // span is how long something is, in whole seconds.

@@ -279,3 +279,14 @@ func TestStatusOfShadow(t *testing.T) {
 		t.Errorf("isolated: %+v", r)
 	}
 }
+
+// How long an outage lasts is told whole, however many trials have failed in it.
+func TestStatusSaysHowLongAnOutageLasts(t *testing.T) {
+	g := newFakeGateway(t)
+	for state, want := range map[string]string{"open": "1 h", "half-open": "1 h", "isolated": "1 min"} {
+		g.answer("GET", "/dependencies", 200, `{"dependencies":[{"id":"a","state":"`+state+`","effect":"x","since":"2026-11-30T08:59:00Z","cut_off_since":"2026-11-30T08:00:00Z"}]}`)
+		if r := run(t, "status"); !strings.Contains(r.stdout, ": x  "+want+" ") {
+			t.Errorf("%s: want %s:\n%s", state, want, r.stdout)
+		}
+	}
+}

@@ -24,6 +24,7 @@ type Dependency struct {
 	Shadow    bool       `json:"shadow" doc:"Calls pass whatever the rules say (breaker.shadow); what operators set counts all the same"`
 	Automatic string     `json:"automatic" enum:"closed,open,half-open" doc:"What the rules say, whatever an operator set; of an isolated dependency, what a release starts"`
 	Since     time.Time  `json:"since" doc:"When the state began"`
+	OutSince  *time.Time `json:"cut_off_since" doc:"When the rules first cut it off, of an outage that lasts over failed trials; null: they have not since it was last closed or isolated"`
 	Until     *time.Time `json:"until" doc:"When the open time or the override ends"`
 	Reason    string     `json:"reason" doc:"Why the breaker is in its state, in the words of the metrics; empty before the first change. An operator's own words are in override.reason"`
 	Explain   string     `json:"explain" doc:"Why it is cut off or not, in a sentence"`
@@ -143,6 +144,7 @@ func (a *api) view(d *dependency.Dependency) Dependency {
 		Shadow:            s.Shadow,
 		Automatic:         s.Automatic.String(),
 		Since:             stamp(s.Since),
+		OutSince:          stampOrNull(s.OutSince),
 		Until:             stampOrNull(s.Until),
 		Reason:            string(s.Reason),
 		Explain:           cut(explain, maxText),

@@ -17,6 +17,7 @@ type Event struct {
 	ID         int64     `json:"id" doc:"Increases, not without gaps"`
 	At         time.Time `json:"at"`
 	Dependency string    `json:"dependency,omitempty" doc:"Its ID, if it is about one"`
+	Key        string    `json:"key,omitempty" doc:"Of a dependency with breakers by key: the key that from and to are of; absent: they are of the dependency's own"`
 	Kind       string    `json:"kind" enum:"transition,probe,act,gateway,maintenance"`
 	From       string    `json:"from,omitempty" doc:"State before"`
 	To         string    `json:"to,omitempty" doc:"State after"`
@@ -35,7 +36,7 @@ type Event struct {
 
 func newEvent(e history.Event) Event {
 	return Event{
-		ID: e.ID, At: stamp(e.At), Dependency: e.Dependency, Kind: e.Kind, From: e.From, To: e.To, Reason: e.Reason, By: e.By, Note: e.Note,
+		ID: e.ID, At: stamp(e.At), Dependency: e.Dependency, Key: e.Key, Kind: e.Kind, From: e.From, To: e.To, Reason: e.Reason, By: e.By, Note: e.Note,
 		Cause: cut(e.Cause, maxCause), OpenForMS: e.OpenFor.Milliseconds(), Step: e.Step,
 		Good: e.Good, Failed: e.Failed, Slow: e.Slow, Run: e.Run, Text: e.Text,
 	}

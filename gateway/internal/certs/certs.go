@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -149,10 +150,16 @@ func (f *Files) read() (certPEM, keyPEM []byte, err error) {
 	certPEM, err1 := os.ReadFile(f.cert)
 	keyPEM, err2 := os.ReadFile(f.key)
 	if err := errors.Join(err1, err2); err != nil {
-		return certPEM, keyPEM, fmt.Errorf("certificate: %w", err)
+		return certPEM, keyPEM, fmt.Errorf("certificate: %w; create it, correct the path, or let the user that runs the gateway read it", oneLine{err})
 	}
 	return certPEM, keyPEM, nil
 }
+
+// oneLine is an error whose parts stand in one line.
+type oneLine struct{ error }
+
+func (e oneLine) Error() string { return strings.ReplaceAll(e.error.Error(), "\n", "; ") }
+func (e oneLine) Unwrap() error { return e.error }
 
 func (f *Files) parse(certPEM, keyPEM []byte) (*pair, error) {
 	certificate, err := tls.X509KeyPair(certPEM, keyPEM)

@@ -13,6 +13,7 @@ type Dependency struct {
 	State     string            `json:"state"`
 	Effect    string            `json:"effect"`
 	Shadow    bool              `json:"shadow"`
+	OutSince  *time.Time        `json:"cut_off_since"`
 	Since     time.Time         `json:"since"`
 	Until     *time.Time        `json:"until"`
 	Reason    string            `json:"reason"`
@@ -82,6 +83,19 @@ type Event struct {
 	Note       string    `json:"note"`
 	Cause      string    `json:"cause"`
 	Text       string    `json:"text"`
+}
+
+// Act is what somebody did.
+type Act struct {
+	ID     int64      `json:"id"`
+	At     time.Time  `json:"at"`
+	Name   string     `json:"name"`
+	Target string     `json:"target"`
+	By     string     `json:"by"`
+	Reason string     `json:"reason"`
+	Until  *time.Time `json:"until"`
+	Result string     `json:"result"`
+	Of     []string   `json:"dependencies"`
 }
 
 // Maintenance is a planned isolation.

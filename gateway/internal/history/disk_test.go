@@ -282,3 +282,21 @@ func TestReadingTakesTooLong(t *testing.T) {
 		t.Errorf("a caller who has gone: %v", err)
 	}
 }
+
+// A file of an older schema goes on: its events are there, and newer ones tell more.
+func TestOlderSchemaGoesOn(t *testing.T) {
+	steps, err := schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := inFolder(t)
+	execute(t, path, steps[0]+fmt.Sprintf("; PRAGMA user_version = 1; PRAGMA application_id = %d;", application)+
+		"INSERT INTO event VALUES (1, 1000, 'hotel-1', 'transition', 'closed', 'open', '', '', '', '', 0, 0, 0, 0, 0, 0, 'old')")
+	h := openOn(t, path)
+	h.Record(Event{Dependency: "hotel-1", Key: "p7", Kind: KindTransition, Text: "new"})
+	events, err := h.Events(t.Context(), EventQuery{})
+	if err != nil || len(events) != 2 || events[0].Key != "p7" || events[1].Key != "" || events[1].Text != "old" {
+		t.Errorf("%+v %v", events, err)
+	}
+	onDiskIs(t, h, true)
+}

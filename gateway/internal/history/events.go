@@ -22,6 +22,7 @@ type Event struct {
 	ID         int64         `json:"id"` // increases, over restarts too; not without gaps
 	At         time.Time     `json:"at"` // kept to the millisecond
 	Dependency string        `json:"dependency,omitempty"`
+	Key        string        `json:"key,omitempty"` // which of its breakers; "": its own
 	Kind       Kind          `json:"kind"`
 	From       string        `json:"from,omitempty"` // a state, as of To
 	To         string        `json:"to,omitempty"`
@@ -113,7 +114,7 @@ func (b *base) events(ctx context.Context, q EventQuery) ([]Event, error) {
 		var e Event
 		var at int64
 		if err := rows.Scan(&e.ID, &at, &e.Dependency, &e.Kind, &e.From, &e.To, &e.Reason, &e.By, &e.Note, &e.Cause,
-			&e.OpenFor, &e.Step, &e.Good, &e.Failed, &e.Slow, &e.Run, &e.Text); err != nil {
+			&e.OpenFor, &e.Step, &e.Good, &e.Failed, &e.Slow, &e.Run, &e.Text, &e.Key); err != nil {
 			return nil, err
 		}
 		e.At = fromMilli(at)

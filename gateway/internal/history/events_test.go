@@ -14,7 +14,7 @@ func TestEventIsKeptWhole(t *testing.T) {
 	h := openOn(t, inFolder(t))
 	want := Event{
 		At: noon.Add(7 * time.Millisecond), Dependency: "hotel-1", Kind: KindTransition, From: "closed", To: "open", Reason: "run",
-		By: "by", Note: "note", Cause: "cause", OpenFor: 1500 * time.Millisecond, Step: 2, Good: 3, Failed: 4, Slow: 5, Run: 6, Text: "text",
+		By: "by", Note: "note", Cause: "cause", OpenFor: 1500 * time.Millisecond, Step: 2, Good: 3, Failed: 4, Slow: 5, Run: 6, Text: "text", Key: "p7",
 	}
 	want.ID = h.Record(want)
 	events, err := h.Events(t.Context(), EventQuery{})
