@@ -41,7 +41,6 @@ func (g *Gateway) reload(ctx context.Context) (config.Changes, error) {
 		g.log.ErrorContext(ctx, "reload failed: the config in force stays", "error", err)
 		return config.Changes{}, fmt.Errorf("the config in force stays: %w", err)
 	}
-	changes.Restart = next.Diff(g.begun).Restart
 	return changes, nil
 }
 
@@ -94,6 +93,7 @@ func (g *Gateway) putInForce(next *config.Config) (config.Changes, error) {
 	for _, f := range g.certificates {
 		f.Read()
 	}
+	changes.Restart = next.Diff(g.begun).Restart // not what was taken back
 	text := changes.String()
 	g.history.Record(history.Event{At: time.Now(), Kind: history.KindGateway, Text: "reloaded: " + text})
 	g.log.Info("reloaded", "changes", text)

@@ -113,7 +113,7 @@ func TestReloadChangesNothingIfTheConfigIsWrong(t *testing.T) {
 // What needs a restart is told until there was one, or the file is as it was.
 func TestReloadTellsWhatNeedsARestart(t *testing.T) {
 	text := ""
-	g, _ := reloading(t, func() (*config.Config, error) { return parse(t, text), nil })
+	g, log := reloading(t, func() (*config.Config, error) { return parse(t, text), nil })
 	for _, step := range []struct {
 		text    string
 		changed bool
@@ -124,9 +124,13 @@ func TestReloadTellsWhatNeedsARestart(t *testing.T) {
 		{before, true, nil},
 	} {
 		text = step.text
+		log.Reset()
 		did, err := g.reload(t.Context())
 		if err != nil || !slices.Equal(did.Restart, step.restart) || (len(did.Changed) > 0) != step.changed {
 			t.Errorf("%v: %q; want restart %q", err, did, step.restart)
+		}
+		if waits := len(step.restart) > 0; strings.Contains(log.String(), "this change needs a restart") != waits || strings.Contains(did.String(), "only after a restart: limits.streams") != waits {
+			t.Errorf("told %q, logged %s; want restart %q", did, log, step.restart)
 		}
 	}
 }

@@ -94,7 +94,7 @@ func (p *program) act(ctx context.Context, a act) error {
 		return badUsage("--if-version is the version of one dependency, not of %d", len(chosen))
 	}
 	if a.dryRun {
-		fmt.Fprintf(p.stderr, "Nothing is changed. This would %s %s, which are now:\n", a.verb, count(len(chosen), "dependency", "dependencies"))
+		fmt.Fprintf(p.stderr, "Nothing is changed. This would %s %s now:\n", a.verb, count(len(chosen), "dependency, which is", "dependencies, which are"))
 		return statusRun{printing: a.printing}.write(p.stdout, chosen, seen.at.At)
 	}
 	if a.noExpiry {
@@ -149,6 +149,8 @@ func (p *program) fill(a *act) error {
 		if a.noExpiry = text == "none"; !a.noExpiry {
 			a.length = text
 		}
+	case a.lasts && given == 0 && strings.TrimSpace(a.reason) == "":
+		return badUsage("say how long: --for 1h, --until 18:00, or --no-expiry; and %s", sayWhy)
 	case a.lasts && given == 0:
 		return badUsage("say how long: --for 1h, --until 18:00, or --no-expiry")
 	}
@@ -169,10 +171,12 @@ func (p *program) fill(a *act) error {
 		}
 	}
 	if a.reason = strings.TrimSpace(a.reason); a.reason == "" {
-		return badUsage("say why: --reason %q", "they change their database")
+		return badUsage(sayWhy)
 	}
 	return nil
 }
+
+const sayWhy = `say why: --reason "they change their database"`
 
 // ask returns one line that somebody writes.
 func (p *program) ask(in *bufio.Reader, question string) (string, error) {

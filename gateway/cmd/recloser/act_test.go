@@ -239,3 +239,20 @@ func TestMoment(t *testing.T) {
 		}
 	}
 }
+
+// All that is missing is told at once.
+func TestActsSayAllThatIsMissing(t *testing.T) {
+	newFakeGateway(t)
+	r := run(t, "isolate", "hotel-1")
+	if r.code != exitUsage || !strings.Contains(r.stderr, "--for 1h") || !strings.Contains(r.stderr, "--reason") {
+		t.Errorf("%+v", r)
+	}
+	for args, want := range map[string]string{
+		"hold hotel-1":         "would hold 1 dependency, which is now:",
+		"hold hotel-1 hotel-2": "would hold 2 dependencies, which are now:",
+	} {
+		if r := run(t, append(strings.Fields(args), "--for", "1h", "--reason", "x", "--dry-run")...); !strings.Contains(r.stderr, want) {
+			t.Errorf("%s: %+v", args, r)
+		}
+	}
+}

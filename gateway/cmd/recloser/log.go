@@ -18,11 +18,18 @@ const (
 // logger is the log of a command that runs on and on.
 type logger struct {
 	*slog.Logger
-	lines *lineWriter
+	lines       *lineWriter
+	forPrograms bool // each line is JSON
 }
 
-// say writes a line that is for a person, whatever the format.
-func (l *logger) say(line string) { _, _ = fmt.Fprintln(l.lines, line) }
+// say writes lines that are for a person; where programs read the log, as it is for them.
+func (l *logger) say(text string) {
+	if l.forPrograms {
+		l.Error(text)
+		return
+	}
+	_, _ = fmt.Fprintln(l.lines, text)
+}
 
 // flush waits until all is written, but not for ever.
 func (l *logger) flush() { l.lines.flush(logFlush) }
@@ -49,7 +56,7 @@ func newLogger(w io.Writer, format, level string) (*logger, error) {
 	lines := newLineWriter(w, logRoom, func(n uint64) {
 		direct.Warn("log lines were left out: they came faster than they were read", "lines", n)
 	})
-	return &logger{slog.New(to(lines)), lines}, nil
+	return &logger{slog.New(to(lines)), lines, format == "json"}, nil
 }
 
 // lineWriter keeps a reader that is slow or stuck, such as a full pipe, from

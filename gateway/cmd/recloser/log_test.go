@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -65,5 +66,26 @@ func TestLogSaysWhatItLeftOut(t *testing.T) {
 	left := strings.Count(got, `"msg":"busy"`)
 	if left < logRoom || left == 2*logRoom || !strings.Contains(got, `"msg":"log lines were left out: they came faster than they were read","lines":`) {
 		t.Errorf("%d lines of %d, and\n%s", left, 2*logRoom, got)
+	}
+}
+
+// Where programs read the log each line is JSON, also what is told of a config with a
+// mistake on several lines.
+func TestJSONLogIsJSONThroughout(t *testing.T) {
+	for format, want := range map[string]bool{"json": true, "text": false} {
+		var out bytes.Buffer
+		log, err := newLogger(&out, format, "info")
+		if err != nil {
+			t.Fatal(err)
+		}
+		log.say("recloser.yaml:16:1: unknown key\n   16 | x\n      | ^")
+		log.flush()
+		all := true
+		for line := range strings.Lines(out.String()) {
+			all = all && json.Valid([]byte(line))
+		}
+		if all != want {
+			t.Errorf("%s: %s", format, out.String())
+		}
 	}
 }

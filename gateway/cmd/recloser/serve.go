@@ -130,7 +130,7 @@ func handleSignals(ctx context.Context, log *logger, reload func(context.Context
 			select {
 			case <-hangups:
 				notifyReloading()
-				if err := reload(ctx); err != nil {
+				if err := reload(ctx); err != nil && !log.forPrograms { // to whom the gateway has told it
 					log.say(inWords(err))
 				}
 				notify("READY=1")

@@ -69,7 +69,7 @@ func tokenTable(all []client.Entry[client.Token], now time.Time) *table {
 	t := &table{head: []string{"TOKEN", "NAME", "ROLE", "GROUP", "ENDS", "LAST USED"}}
 	for _, e := range all {
 		token := e.Value
-		ends, used := cell{"never", ""}, cell{"never", faint}
+		ends, used := cell{"never", ""}, cell{"not known", faint}
 		if token.Expires != nil && !token.Expires.IsZero() {
 			ends = cell{"in " + span(token.Expires.Sub(now)), ""}
 			if !token.Expires.After(now) {

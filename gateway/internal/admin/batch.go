@@ -210,7 +210,11 @@ func (a *api) choose(ctx context.Context, s Selector) ([]*dependency.Dependency,
 		return nil, huma.Error404NotFound("nothing was done: " + strings.Join(unknown[:min(5, len(unknown))], "; "))
 	}
 	var chosen []*dependency.Dependency
-	for _, d := range a.seen(ctx) {
+	seen := a.seen(ctx)
+	if s.Group != "" && s.Group != config.Everyone && !slices.ContainsFunc(seen, func(d *dependency.Dependency) bool { return d.Group == s.Group }) {
+		return nil, invalid("body.selector.group", "there is no such group: nothing was done", s.Group)
+	}
+	for _, d := range seen {
 		if len(s.IDs) > 0 && !slices.Contains(s.IDs, d.ID) ||
 			s.Group != "" && s.Group != config.Everyone && s.Group != d.Group ||
 			!hasLabels(d, s.Labels) {

@@ -244,7 +244,6 @@ func (a *api) reload(ctx context.Context, in *reloadInput) (*reloadOutput, error
 	}
 	a.logAct(ctx, "target", entry)
 	out := &reloadOutput{Reloaded{Restart: append([]string{}, changes.Restart...)}}
-	changes.Restart = nil // it has a field of its own
 	out.Body.Changed = changes.String()
 	return out, nil
 }

@@ -110,7 +110,7 @@ func TestReload(t *testing.T) {
 	w := newWhole(t)
 	var n Reloaded
 	w.want(http.StatusOK, &n, "POST", "/api/v1/reload", `{"by":"ines","reason":"new partner"}`)
-	if n.Changed != "added hotel-7" || !slices.Equal(n.Restart, []string{"admin.tls"}) {
+	if n.Changed != "added hotel-7; only after a restart: admin.tls" || !slices.Equal(n.Restart, []string{"admin.tls"}) {
 		t.Errorf("it did %+v", n)
 	}
 	fault := errors.New("recloser.yaml:3:5: unknown key")

@@ -74,9 +74,12 @@ func (a *api) probeOf(d *dependency.Dependency) *Probe {
 	if a.Probes == nil {
 		return nil
 	}
-	v, ok := a.Probes.View(d.ID)
-	if !ok {
+	if d.Probe == nil { // whatever was watched before it was changed
 		return nil
+	}
+	v, ok := a.Probes.View(d.ID)
+	if !ok { // not watched yet
+		return &Probe{Result: "none"}
 	}
 	return &Probe{
 		Result: cmp.Or(string(v.Verdict), "none"), Why: cut(v.Why, maxCause), At: stampOrNull(v.At), TookMS: millis(v.Took),

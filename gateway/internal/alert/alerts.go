@@ -140,13 +140,19 @@ func (a *Alerts) tell(c config.Alerts) (all []outbox.Channel) {
 	return all
 }
 
-// Reload puts other settings in force. What waits for a channel of the same name goes
+// Reload puts other settings in force. The first channels there are get the incidents
+// that run. What waits for a channel of the same name goes
 // out by its new settings, at once; what waits for one that is gone is given up.
 func (a *Alerts) Reload(c config.Alerts) {
 	a.turn.Lock()
 	defer a.turn.Unlock()
-	if !reflect.DeepEqual(c, a.told.Load().Alerts) {
-		a.box.Reload(a.tell(c))
+	before := a.told.Load()
+	if reflect.DeepEqual(c, before.Alerts) {
+		return
+	}
+	a.box.Reload(a.tell(c))
+	if len(before.Channels) == 0 {
+		a.incidents.TellAgain(time.Now())
 	}
 }
 

@@ -66,3 +66,25 @@ func TestG16ReloadInTheQuietTime(t *testing.T) {
 		r.end(t)
 	})
 }
+
+// The first channel is told what runs: else it would get the end of something that it
+// never heard of, and nothing of a trip that goes on with it.
+func TestFirstChannelIsToldWhatRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t, &webhooks{}, none)
+		r.goes("h", recloser.Closed, recloser.Open)
+		pass(time.Minute)
+		first := config.Alerts{Calm: time.Minute, Reminder: time.Hour, Channels: []config.Channel{teams("ops", "ops.example")}}
+		r.Reload(first)
+		pass(10 * time.Second)
+		r.w.want(t, "ops.example", "Hotel is cut off")
+		first.Channels = append(first.Channels, teams("more", "more.example"))
+		r.Reload(first)
+		pass(10 * time.Second)
+		r.w.want(t, "more.example")
+		r.goes("h", recloser.Open, recloser.Closed)
+		pass(2 * time.Minute)
+		r.w.want(t, "ops.example", "Hotel is cut off", "Hotel is back")
+		r.end(t)
+	})
+}

@@ -150,11 +150,11 @@ func (t *Tokens) find(ctx context.Context, id string) (history.Token, bool, erro
 	return nobody, false, nil
 }
 
-// use notes when a token was used, by the minute.
+// use notes when a token was used, by the second.
 func (t *Tokens) use(id string, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.used[id] = now.Truncate(time.Minute)
+	t.used[id] = now.Truncate(time.Second)
 }
 
 // All returns the tokens there are, with when each was last used as far as this

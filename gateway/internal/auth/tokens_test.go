@@ -155,7 +155,7 @@ func (s obeying) Tokens(ctx context.Context) ([]history.Token, error) {
 }
 
 func TestLastUsed(t *testing.T) {
-	now := time.Date(2027, 1, 31, 18, 0, 42, 0, time.UTC)
+	now := time.Date(2027, 1, 31, 18, 0, 42, 7, time.UTC)
 	good, token := Create("cms", Operator, "", time.Time{})
 	_, idle := Create("idle", Operator, "", time.Time{})
 	store := &shelf{tokens: []history.Token{token, idle}}
@@ -164,7 +164,7 @@ func TestLastUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	all, err := tokens.All(t.Context())
-	if err != nil || !all[0].LastUsed.Equal(now.Truncate(time.Minute)) || !all[1].LastUsed.IsZero() {
+	if err != nil || !all[0].LastUsed.Equal(now.Truncate(time.Second)) || !all[1].LastUsed.IsZero() {
 		t.Errorf("%+v, %v", all, err)
 	}
 	store.tokens = nil

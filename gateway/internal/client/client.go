@@ -215,6 +215,22 @@ func isLoopback(host string) bool {
 	return err == nil && addr.Unmap().IsLoopback()
 }
 
+// untrusted says what to do about a certificate, and why.
+func untrusted(err error) string {
+	var hostname x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	var unknown x509.UnknownAuthorityError
+	switch {
+	case errors.As(err, &unknown):
+		return "name the one to trust with --ca, as nobody known here vouches for it"
+	case errors.As(err, &hostname):
+		return fmt.Sprintf("use a name that it is for with --server, as it is not for %s", hostname.Host)
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return "renew it, or set this machine's clock, as it has ended or does not hold yet"
+	}
+	return fmt.Sprintf("name the one to trust with --ca (%v)", err)
+}
+
 // unreachable says why there is no answer.
 func (c *Client) unreachable(ctx context.Context, err error) error {
 	if inner, ok := errors.AsType[*url.Error](err); ok {
@@ -229,7 +245,7 @@ func (c *Client) unreachable(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.As(err, &certificate):
-		e.Detail = fmt.Sprintf("the certificate of %s is not trusted (%v): name the one to trust with --ca", c.Server(), certificate.Err)
+		e.Detail = fmt.Sprintf("the certificate of %s is not trusted: %s", c.Server(), untrusted(certificate.Err))
 	case errors.As(err, &dial) && dial.Op == "dial":
 		e.Detail = fmt.Sprintf("no gateway answers at %s (%v): start it, or give its admin address with --server or RECLOSER_SERVER", c.Server(), dial.Err)
 	default:

@@ -334,7 +334,10 @@ func TestCertificates(t *testing.T) {
 		_, err = c.Get(t.Context(), "x", nil)
 		return err
 	}
-	wantError(t, get(nil), Unreachable, "is not trusted", "--ca")
+	wantError(t, get(nil), Unreachable, "is not trusted: name the one to trust with --ca")
+	if err := get(nil); strings.Contains(err.Error(), "x509") {
+		t.Errorf("in the words of a library: %v", err)
+	}
 	if err := get(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})); err != nil {
 		t.Error(err)
 	}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,7 +12,7 @@ type Changes struct {
 	Added   []string `json:"added,omitempty"`   // ids of dependencies
 	Removed []string `json:"removed,omitempty"` // ids of dependencies
 	Changed []Change `json:"changed,omitempty"` // all other settings
-	Restart []string `json:"restart,omitempty"` // the paths of those of Changed that hold only after a restart
+	Restart []string `json:"restart,omitempty"` // paths of settings that hold only after a restart: those of Changed, and what waits for one since earlier
 }
 
 // Change is a setting that differs. From or To is "" where it is not there.
@@ -49,14 +50,22 @@ func (c Changes) String() string {
 			parts = append(parts, before+strings.Join(all, ", "))
 		}
 	}
-	var changed []string
+	var changed, restart []string
+	waits := make(map[string]string)
 	for _, change := range c.Changed {
-		changed = append(changed, change.String())
+		if slices.Contains(c.Restart, change.Path) {
+			waits[change.Path] = change.String()
+		} else {
+			changed = append(changed, change.String())
+		}
+	}
+	for _, path := range c.Restart {
+		restart = append(restart, cmp.Or(waits[path], path))
 	}
 	tell("added ", c.Added)
 	tell("removed ", c.Removed)
 	tell("", changed)
-	tell("only after a restart: ", c.Restart)
+	tell("only after a restart: ", restart)
 	if len(parts) == 0 {
 		return nothingChanged
 	}

@@ -30,15 +30,15 @@ routes:
 		{"a route", base, base + "  - { path: /x, dependency: a }\n", `routes["/x"].path: /x, new, routes["/x"].dependency: a, new, routes["/x"].release_on_trip: true, new`, ""},
 		{
 			"what needs a restart", base, "listen: ':1'\nadmin: { tls: { cert: a, key: b }, url: 'https://x.example' }\nstorage: off\nlimits: { streams: 5, in_flight: 7 }" + base,
-			"listen: :8080 -> :1, admin.url: http://127.0.0.1:8081 -> https://x.example, admin.tls.cert: a, new, admin.tls.key: b, new, limits.in_flight: 8192 -> 7, " +
-				"limits.streams: 250 -> 5, storage: x.db -> off; only after a restart: listen, admin.url, admin.tls.cert, admin.tls.key, limits.streams, storage",
+			"limits.in_flight: 8192 -> 7; only after a restart: listen: :8080 -> :1, admin.url: http://127.0.0.1:8081 -> https://x.example, " +
+				"admin.tls.cert: a, new, admin.tls.key: b, new, limits.streams: 250 -> 5, storage: x.db -> off",
 			"listen admin.url admin.tls.cert admin.tls.key limits.streams storage",
 		},
 		{
 			"traces", "traces: { endpoint: 'http://127.0.0.1:4318', headers: { A: SECRET-1, b: same } }" + base, "traces: { endpoint: 'http://127.0.0.1:4318', headers: { a: SECRET-2, B: same }, sample: 10% }" + base,
-			"traces.headers.A: *** -> ***, traces.sample: 100% -> 10%; only after a restart: traces.headers.A, traces.sample", "traces.headers.A traces.sample",
+			"only after a restart: traces.headers.A: *** -> ***, traces.sample: 100% -> 10%", "traces.headers.A traces.sample",
 		},
-		{"no tls", "tls: { cert: a, key: b }" + base, base, "tls.cert: no longer a, tls.key: no longer b; only after a restart: tls.cert, tls.key", "tls.cert tls.key"},
+		{"no tls", "tls: { cert: a, key: b }" + base, base, "only after a restart: tls.cert: no longer a, tls.key: no longer b", "tls.cert tls.key"},
 		{"a secret", alerts + base, strings.Replace(alerts, "https://hook.example/SECRET", "${NEW_URL}", 1) + base, "alerts.teams.teams-1.url: *** -> ***", ""},
 	} {
 		parse := func(text string) *Config {

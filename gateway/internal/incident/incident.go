@@ -117,6 +117,17 @@ func New(r Rules, w World) *Incidents {
 // they are planned.
 func (s *Incidents) SetRules(r Rules) { s.rules = r }
 
+// TellAgain has people told of the incidents that run, as if they had just begun:
+// nobody was there to be told before.
+func (s *Incidents) TellAgain(now time.Time) {
+	for id, r := range s.records {
+		if i := r.Incident; i != nil && !i.Silent {
+			r.tell(message.Started, now, message.Item{Key: i.Key})
+			s.changed[id] = struct{}{}
+		}
+	}
+}
+
 // Observe takes a transition of a dependency's breaker.
 func (s *Incidents) Observe(t recloser.Transition, now time.Time) {
 	id := t.Name
