@@ -34,7 +34,7 @@ func (p *program) auditCommand() *cobra.Command {
 	}
 	grouped(cmd.Flags(), "Which", func(flags *pflag.FlagSet) {
 		flags.StringVar(&a.since, "since", "", "since `when`: 1h or 7d ago, 18:00, 2027-01-31T18:00")
-		flags.StringVar(&a.target, "target", "", "only on this, an `id` of a dependency, a maintenance or a token")
+		flags.StringVar(&a.target, "target", "", "only on this `id`, such as a dependency's")
 		flags.StringVar(&a.by, "by", "", "only by this `person` or token")
 		flags.IntVarP(&a.limit, "limit", "n", 100, "the latest `number`")
 	})
