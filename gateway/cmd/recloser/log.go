@@ -25,7 +25,7 @@ type logger struct {
 // say writes lines that are for a person; where programs read the log, as it is for them.
 func (l *logger) say(text string) {
 	if l.forPrograms {
-		l.Error(text)
+		l.Error("recloser says", "text", text)
 		return
 	}
 	_, _ = fmt.Fprintln(l.lines, text)

@@ -120,7 +120,7 @@ func cutOff(state string) bool {
 }
 
 // isCutOff reports whether its calls are refused: in shadow mode only by an operator.
-func isCutOff(d client.Dependency) bool { return cutOff(d.State) && !(d.Shadow && d.State == "open") }
+func isCutOff(d client.Dependency) bool { return cutOff(d.State) && (!d.Shadow || d.State != "open") }
 
 // markOf is a dependency's: red is for what callers feel.
 func markOf(d client.Dependency) cell {

@@ -145,7 +145,7 @@ func TestBatchOfMany(t *testing.T) {
 func TestBatchOfNoGroup(t *testing.T) {
 	w := newWhole(t)
 	for _, dry := range []bool{true, false} {
-		got := w.send("POST", batchPath, fmt.Sprintf(`{"selector":{"group":"caost"},"mode":"isolated","for":"1h","reason":"x","dry_run":%v}`, dry))
+		got := w.send("POST", batchPath, fmt.Sprintf(`{"selector":{"group":"inland"},"mode":"isolated","for":"1h","reason":"x","dry_run":%v}`, dry))
 		if got.Code != http.StatusUnprocessableEntity || !strings.Contains(got.Body.String(), "there is no such group") {
 			t.Errorf("dry run %v: %d %s", dry, got.Code, got.Body)
 		}

@@ -45,9 +45,9 @@ func TestShadowIsToldAsShadow(t *testing.T) {
 			}
 		}
 	}
-	real := down
-	real.Shadow = false
-	if got := (Message{Kind: Started, Items: []Item{real, down}}).Title(); got != "2 dependencies cut off" {
+	felt := down
+	felt.Shadow = false
+	if got := (Message{Kind: Started, Items: []Item{felt, down}}).Title(); got != "2 dependencies cut off" {
 		t.Errorf("with one that is cut off: %q", got)
 	}
 	if got := down.Head(); got != "closed (passing) → open (would be cut off (shadow: calls pass))" {

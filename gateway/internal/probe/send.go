@@ -2,9 +2,11 @@ package probe
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -58,7 +60,7 @@ func Get(clock vtime.Clock) func(context.Context, *dependency.Dependency) Result
 			_ = resp.Body.Close()
 			return Result{judge(resp.StatusCode), resp.StatusCode, fmt.Sprintf("status %d", resp.StatusCode), took}
 		}
-		r := Result{Verdict: Bad, Why: err.Error(), Took: took}
+		r := Result{Verdict: Bad, Why: inWords(err), Took: took}
 		switch {
 		case ctx.Err() != nil:
 			r.Verdict = Neither // we ended it
@@ -67,6 +69,22 @@ func Get(clock vtime.Clock) func(context.Context, *dependency.Dependency) Result
 		}
 		return r
 	}
+}
+
+// inWords says why there was no answer, and where people can do something, what.
+func inWords(err error) string {
+	var unknown *net.DNSError
+	var certificate *tls.CertificateVerificationError
+	var dial *net.OpError
+	switch {
+	case errors.As(err, &unknown):
+		return fmt.Sprintf("the name %s has no address (%s); correct its url, or see that this machine's name server knows it", unknown.Name, unknown.Err)
+	case errors.As(err, &certificate):
+		return fmt.Sprintf("its certificate is not trusted (%v); renew it, or have this machine trust who issued it", certificate.Err)
+	case errors.As(err, &dial) && dial.Op == "dial" && dial.Addr != nil:
+		return fmt.Sprintf("%s cannot be connected to (%v); see that it is up, and that a firewall lets this machine through", dial.Addr, dial.Err)
+	}
+	return err.Error()
 }
 
 // judge says what a status means for a request that we made up.
