@@ -45,6 +45,7 @@ func newHeadline(rows []row) headline {
 		add(trial, "on trial")
 	}
 	add(count[atRisk], "at risk")
+	add(count[shadowed], "would be cut off (shadow)")
 	add(count[heldClosed], "passing by hand")
 	h.Also = strings.Join(also, ", ")
 	return h

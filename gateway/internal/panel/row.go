@@ -140,7 +140,8 @@ func (r *row) recall(ctx context.Context, read *admin.Reader) {
 
 // began takes how an outage began from the history.
 func (r *row) began(e admin.Event, limit string) {
-	r.Reason = plain.Line(whyOfEvent(e) + limit)
+	why := strings.TrimSuffix(whyOfEvent(e), "; shadow: calls pass") // the state says that
+	r.Reason = plain.Line(strings.TrimSuffix(why, ": ") + limit)     // of an act without a reason
 	if r.Out.IsZero() {
 		r.Out = e.At
 	}

@@ -16,6 +16,7 @@ type state struct {
 const (
 	closed        = "closed"
 	atRisk        = "at-risk"
+	shadowed      = "shadowed" // open or half-open, but all calls pass
 	halfOpen      = "half-open"
 	open          = "open"
 	isolated      = "isolated"
@@ -30,9 +31,10 @@ func states() []state {
 		{open, "Open", "cut off", 1},
 		{halfOpen, "Half-open", "on trial", 2},
 		{atRisk, "At risk", "passing, over 60 % of a limit", 3},
-		{isolated, "Isolated", "cut off by hand", 4},
-		{heldClosed, "Held closed", "passing by hand", 5},
-		{inMaintenance, "Maintenance", "cut off as planned", 6},
+		{shadowed, "Shadow", "would be cut off", 4},
+		{isolated, "Isolated", "cut off by hand", 5},
+		{heldClosed, "Held closed", "passing by hand", 6},
+		{inMaintenance, "Maintenance", "cut off as planned", 7},
 		{closed, "Closed", "passing", 0},
 	}
 }
@@ -48,8 +50,13 @@ func stateOf(key string) state {
 }
 
 func stateOfDependency(d *admin.Dependency) state {
-	if d.AtRisk {
+	switch {
+	case d.AtRisk:
 		return stateOf(atRisk)
+	case d.Shadow && (d.State == open || d.State == halfOpen):
+		s := stateOf(shadowed)
+		s.Effect = "would be " + stateOf(d.State).Effect
+		return s
 	}
 	return stateOf(d.State)
 }

@@ -15,7 +15,7 @@ let was;
 
 const words = {
   closed: 'Calls pass', open: 'Cut off', 'half-open': 'On trial', isolated: 'Cut off by hand',
-  'held-closed': 'Calls pass, by hand', maintenance: 'Cut off as planned', unknown: 'No news',
+  shadowed: 'Calls pass, would be cut off (shadow)', 'held-closed': 'Calls pass, by hand', maintenance: 'Cut off as planned', unknown: 'No news',
 };
 
 const isSet = () => Boolean(was.override) && was.state !== 'maintenance';
@@ -23,11 +23,12 @@ const isSet = () => Boolean(was.override) && was.state !== 'maintenance';
 function show(d) {
   was = d;
   const { override } = d;
-  one('[data-head]').className = `head ${d.state}`;
-  one('[data-mark]').setAttribute('class', `mark ${d.state}`);
-  one('[data-mark] use').setAttribute('href', `#mark:${d.state}`);
+  const state = d.shadow && (d.state === 'open' || d.state === 'half-open') ? 'shadowed' : d.state;
+  one('[data-head]').className = `head ${state}`;
+  one('[data-mark]').setAttribute('class', `mark ${state}`);
+  one('[data-mark] use').setAttribute('href', `#mark:${state}`);
   one('[data-name]').textContent = d.name === d.id ? '' : d.name;
-  one('[data-word]').textContent = `${words[d.state] ?? d.state} for ${span(now() - Date.parse(d.since))}`;
+  one('[data-word]').textContent = `${words[state]} for ${span(now() - Date.parse(d.since))}`;
   let why = d.state === 'closed' ? '' : `· ${d.why}`;
   if (override) why += ` — ${override.by}, ${override.until ? `until ${clock(Date.parse(override.until))}` : 'no end set'}`;
   else if (d.next_trial) why += ` · next trial in ${span(Date.parse(d.next_trial) - now())}`;
