@@ -20,9 +20,9 @@ var layers = [][]string{
 	{"httpbreaker", "grpcbreaker", "prombreaker", "otelbreaker", "compat/gobreaker", "scenario", "fleet/pgstore", "fleet/redisstore"},
 	{"examples/*/*"},
 
-	{"gateway/internal/problem", "gateway/internal/forwarded", "gateway/internal/plain", "gateway/internal/certs", "gateway/internal/maintenance", "gateway/internal/client"},
-	{"gateway/internal/config", "gateway/internal/bulkhead", "gateway/internal/history", "gateway/internal/suspect", "gateway/internal/message"},
-	{"gateway/internal/ratelimit", "gateway/internal/lastknown", "gateway/internal/incident", "gateway/internal/channel"},
+	{"gateway/internal/problem", "gateway/internal/forwarded", "gateway/internal/plain", "gateway/internal/certs", "gateway/internal/maintenance", "gateway/internal/client", "gateway/internal/child"},
+	{"gateway/internal/config", "gateway/internal/bulkhead", "gateway/internal/history", "gateway/internal/suspect", "gateway/internal/message", "gateway/internal/tempstore"},
+	{"gateway/internal/ratelimit", "gateway/internal/lastknown", "gateway/internal/incident", "gateway/internal/channel", "gateway/internal/sharing"},
 	{"gateway/internal/dependency", "gateway/internal/outbox"},
 	{"gateway/internal/auth", "gateway/internal/series", "gateway/internal/sharing", "gateway/internal/probe", "gateway/internal/alert", "gateway/internal/trace"},
 	{"gateway/internal/proxy", "gateway/internal/ask", "gateway/internal/admin"},

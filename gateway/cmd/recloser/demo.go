@@ -8,14 +8,17 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"github.com/recloser-go/recloser/gateway/internal/demo"
+	"github.com/recloser-go/recloser/gateway/internal/tempstore"
 )
 
 func demoCommand() *cobra.Command {
@@ -28,21 +31,31 @@ three of which fall ill from 10 s to 30 s. On a terminal it goes on with another
 outage every 45 s until Ctrl-C, and ends with a report of the last one.
 It says where the gateway's panel is, which opens on a desktop, and a page with
 both ways: for this machine only, without a token. Nothing to configure, nothing
-stays. More: docs/demo.md.`,
+stays. More: docs/demo.md.
+
+With --fleet, watch gateways that share what they know: hotels hang, one gateway
+is cut off from the store, the store is killed and comes back. The store's server
+must be installed; the demo runs one of its own.`,
 		Example: `  recloser demo
+  recloser demo --fleet 3 --store redis
   recloser demo --headless --report report.json
   recloser demo --headless --check --report - | jq .lanes.protected.asks`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := d.complete(cmd.Flags()); err != nil {
+				return exit{exitUsage, err}
+			}
 			return d.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.BoolVar(&d.headless, "headless", false, "plain lines; so off a terminal")
-	flags.BoolVar(&d.once, "once", false, "one outage; so with --headless, --report and --check")
-	flags.DurationVar(&d.length, "for", demo.DefaultScript().Length, "how long guests come for an outage")
-	flags.BoolVar(&d.noBrowser, "no-browser", false, "open no browser; so with --headless")
+	flags.BoolVar(&d.headless, "headless", false, "plain lines; so off a terminal, and with --fleet")
+	flags.BoolVar(&d.once, "once", false, "one outage; so with --headless, --report, --check and --fleet")
+	flags.DurationVar(&d.length, "for", 0, "`how long` guests come for an outage: 45s, with --fleet 74s")
+	flags.BoolVar(&d.noBrowser, "no-browser", false, "open no browser; so with --headless and --fleet")
+	flags.IntVar(&d.fleet, "fleet", 0, "`how many` gateways share a store, 3 or 4")
+	flags.StringVar(&d.store, "store", "redis", "`what` they share: "+strings.Join(tempstore.Kinds(), " or "))
 	flags.StringVar(&d.report, "report", "", "write what was measured to `FILE` as JSON; - is stdout")
 	flags.BoolVar(&d.check, "check", false, "exit with 1 if something that must hold does not")
 	flags.StringVar(&d.colour, "color", "auto", "`when` to colour: auto, always or never")
@@ -74,14 +87,39 @@ type demoRun struct {
 	headless, once, noBrowser, check, ascii bool
 
 	length                  time.Duration
+	fleet                   int
+	store                   string
 	report, colour, picture string
 }
 
-func (d demoRun) run(ctx context.Context, stdout, stderr io.Writer) error {
-	o := demo.Options{Script: demo.DefaultScript(), Out: stdout, ASCII: d.ascii || !localeIsUTF8()}
-	if o.Script.Length = d.length; d.length <= 0 {
-		return exit{exitUsage, fmt.Errorf("--for is how long guests come, such as 45s, not %s", d.length)}
+// complete fills in what depends on other flags, and refuses what does not go together.
+func (d *demoRun) complete(flags *pflag.FlagSet) error {
+	if !flags.Changed("for") {
+		d.length = demo.DefaultScript().Length
+		if d.fleet > 0 {
+			d.length = demo.DefaultFleetScript().Length
+		}
 	}
+	switch {
+	case d.length <= 0:
+		return fmt.Errorf("--for is how long guests come, such as 45s, not %s", d.length)
+	case !flags.Changed("fleet") && flags.Changed("store"):
+		return errors.New("--store is what several gateways share: say how many, as in --fleet 3")
+	case flags.Changed("fleet") && (d.fleet < demo.LeastGateways || d.fleet > demo.MostGateways):
+		return fmt.Errorf("--fleet is how many gateways share a store, %d to %d, not %d", demo.LeastGateways, demo.MostGateways, d.fleet)
+	case d.store == "memory":
+		return errors.New("--store memory is of one process, and these gateways have one each: --store " + strings.Join(tempstore.Kinds(), " or "))
+	case !slices.Contains(tempstore.Kinds(), d.store):
+		return fmt.Errorf("--store is %s, not %q", strings.Join(tempstore.Kinds(), " or "), d.store)
+	case d.fleet > 0 && d.picture != "":
+		return errors.New("--picture is of the demo without --fleet")
+	}
+	return nil
+}
+
+func (d demoRun) run(ctx context.Context, stdout, stderr io.Writer) error {
+	o := demo.Options{Paper: demo.Paper{Out: stdout, ASCII: d.ascii || !localeIsUTF8()}, Script: demo.DefaultScript()}
+	o.Script.Length = d.length
 	if d.report == "-" {
 		o.Out = stderr // words give way to data
 	}
@@ -114,7 +152,7 @@ func (d demoRun) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if d.picture != "" {
 		o.Picture = &picture.content
 	}
-	result, err := demo.Run(ctx, o)
+	measured, kept, err := d.play(ctx, o)
 	switch {
 	case errors.Is(err, context.Canceled) && o.Again:
 		fmt.Fprintln(stderr, "Its first outage was not over yet, so there is no report. None of its processes is left.")
@@ -125,13 +163,13 @@ func (d demoRun) run(ctx context.Context, stdout, stderr io.Writer) error {
 	case err != nil:
 		return err
 	}
-	if _, err := result.Report.WriteTo(&report.content); err != nil {
+	if _, err := measured.WriteTo(&report.content); err != nil {
 		return err
 	}
 	if err := errors.Join(report.put(stdout), picture.put(stdout)); err != nil {
 		return err
 	}
-	if d.check && !result.Kept {
+	if d.check && !kept {
 		return exit{exitFailed, errors.New("something that must hold does not: see above")}
 	}
 	return nil
@@ -139,7 +177,21 @@ func (d demoRun) run(ctx context.Context, stdout, stderr io.Writer) error {
 
 // again reports whether a run on a terminal goes on after an outage: what wants a
 // result wants it now.
-func (d demoRun) again() bool { return !d.once && !d.check && d.report == "" && d.picture == "" }
+func (d demoRun) again() bool {
+	return !d.once && !d.check && d.report == "" && d.picture == "" && d.fleet == 0
+}
+
+// play plays the demo that was asked for.
+func (d demoRun) play(ctx context.Context, o demo.Options) (report io.WriterTo, kept bool, err error) {
+	if d.fleet == 0 {
+		result, err := demo.Run(ctx, o)
+		return result.Report, result.Kept, err
+	}
+	script := demo.DefaultFleetScript()
+	script.Length = d.length
+	result, err := demo.RunFleet(ctx, demo.FleetOptions{Paper: o.Paper, Gateways: d.fleet, Store: d.store, Script: script})
+	return result.Report, result.Kept, err
+}
 
 // output is what goes to a file in the end, as a whole or not at all: whoever
 // finds the file finds a run that was played to its end.

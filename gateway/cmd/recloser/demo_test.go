@@ -26,6 +26,11 @@ func TestDemoRefusesWhatItCannotDo(t *testing.T) {
 		{"no time", []string{"--for", "0s"}, exitUsage, "--for is how long guests come"},
 		{"time without a unit", []string{"--for", "45"}, exitUsage, "missing unit"},
 		{"wrong colour", []string{"--color", "pink"}, exitUsage, `--color is auto, always or never, not "pink"`},
+		{"a store of one process", []string{"--fleet", "3", "--store", "memory"}, exitUsage, "--store memory is of one process"},
+		{"another store", []string{"--fleet", "3", "--store", "etcd"}, exitUsage, `--store is redis or postgres, not "etcd"`},
+		{"a store of nobody", []string{"--store", "redis"}, exitUsage, "say how many, as in --fleet 3"},
+		{"a fleet of two", []string{"--fleet", "2"}, exitUsage, "3 to 4, not 2"},
+		{"a picture of a fleet", []string{"--fleet", "3", "--picture", "x"}, exitUsage, "--picture is of the demo without --fleet"},
 		{"no such folder", []string{"--report", nowhere}, exitFailed, "name another file with --report"},
 		{"a folder", []string{"--report", t.TempDir()}, exitFailed, "is a directory: name another file with --report"},
 	} {

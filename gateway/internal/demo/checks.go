@@ -2,6 +2,7 @@ package demo
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -37,20 +38,64 @@ func (c check) String() string {
 	return c.promise + ": " + c.found
 }
 
+// promises are checks in order.
+type promises []check
+
+// add adds a promise. found is told if the run was long enough to tell whether it holds.
+func (p *promises) add(seen, holds bool, found, promise string, values ...any) {
+	c := check{promise: fmt.Sprintf(promise, values...)}
+	if seen {
+		c.found, c.verdict = found, broken
+		if holds {
+			c.verdict = held
+		}
+	}
+	*p = append(*p, c)
+}
+
+// kept reports whether none is broken.
+func (p promises) kept() bool {
+	return !slices.ContainsFunc(p, func(c check) bool { return c.verdict == broken })
+}
+
+// lines lists them.
+func (p promises) lines(width int) []line {
+	lines := heading("What must hold", width)
+	for _, c := range p {
+		mark, l := span{"  – unseen  ", dim}, dim
+		switch c.verdict {
+		case held:
+			mark, l = span{"  " + string(markHeld) + " holds   ", good}, plain
+		case broken:
+			mark, l = span{"  " + string(markBroken) + " broken  ", bad}, plain
+		case notSeen:
+		}
+		lines = append(lines, paragraph(line{mark}, c.String(), l, width)...)
+	}
+	return lines
+}
+
+// sum is all of them in a sentence. whole is how long a run must be to see them all.
+func (p promises) sum(whole time.Duration, width int) []line {
+	var of [3]int // verdicts
+	for _, c := range p {
+		of[c.verdict]++
+	}
+	mark, text := span{string(markHeld) + " ", goodTitle}, fmt.Sprintf("All %d things that must hold do.", len(p))
+	switch {
+	case of[broken] > 0:
+		mark, text = span{string(markBroken) + " ", badTitle}, fmt.Sprintf("Broken: %d of the %d things that must hold.", of[broken], len(p))
+	case of[notSeen] > 0:
+		mark, text = span{"– ", bold}, fmt.Sprintf("Held: %d of the %d things that must hold. The run was too short to see the others: that takes %s.",
+			of[held], len(p), inSeconds(whole))
+	}
+	return append([]line{nil}, paragraph(line{mark}, text, mark.look, width)...)
+}
+
 // checks compares a report with what must hold. LetInWrongly is how many
 // guests of the protected lane went in without a yes.
-func checks(r Report, s Script, letInWrongly int) []check {
-	var all []check
-	add := func(seen, holds bool, found, promise string, values ...any) {
-		c := check{promise: fmt.Sprintf(promise, values...)}
-		if seen {
-			c.found, c.verdict = found, broken
-			if holds {
-				c.verdict = held
-			}
-		}
-		all = append(all, c)
-	}
+func checks(r Report, s Script, letInWrongly int) (all promises) {
+	add := all.add
 	sawOutage := s.Length >= s.FaultsUntil
 	sawRecovery := s.Length >= sawAll(s)
 

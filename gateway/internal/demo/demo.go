@@ -2,28 +2,23 @@ package demo
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"runtime"
 	"slices"
 	"time"
 )
 
-// Options says how a run is shown. Only Out is needed.
+// Options says how a run is shown. Where Paper has no Size it is shown as plain
+// lines, else live.
 type Options struct {
-	Script Script    // default DefaultScript
-	Out    io.Writer // for the view, or the lines, and the summary
+	Paper
+	Script Script // default DefaultScript
 	// Again plays the script again and again until ctx ends. The run is then the
 	// last one that was played to its end.
 	Again bool
 	// Opened is called once there is something to see, with the address of the
 	// gateway's panel and that of the page with both ways. nil: nobody needs to know.
 	Opened func(panel, page string)
-	// Size returns the size of the terminal behind Out, to show the run live.
-	// nil: plain lines.
-	Size   func() (width, height int)
-	Colour bool
-	ASCII  bool
 	// Picture gets what a screen shows when most guests wait, as SVG. nil: none
 	// is drawn.
 	Picture io.Writer
@@ -73,7 +68,7 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	if err := o.welcome(s); err != nil {
 		return Result{}, err
 	}
-	s.watch(ctx, cancel)
+	watchHotels(ctx, slices.Concat(s.with.hotels, s.without.hotels), cancel)
 	last, err := s.playAll(ctx, cancel, o)
 	if err != nil {
 		return Result{}, err
@@ -81,8 +76,7 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	if err := o.write(last.lines()); err != nil {
 		return Result{}, err
 	}
-	kept := !slices.ContainsFunc(last.promises, func(c check) bool { return c.verdict == broken })
-	return Result{last.report, kept}, nil
+	return Result{last.report, last.promises.kept()}, nil
 }
 
 // length says how long it takes.
@@ -106,30 +100,6 @@ func (o Options) welcome(s *stage) error {
 	return err
 }
 
-// say writes a sentence that is not part of the view.
-func (o Options) say(format string, values ...any) error {
-	return o.write(paragraph(nil, fmt.Sprintf(format, values...), plain, o.width()))
-}
-
-func (o Options) write(lines []line) error {
-	style := style{o.Colour, o.ASCII}
-	for _, l := range lines {
-		if _, err := fmt.Fprintln(o.Out, style.encode(l)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// width is how wide text may be.
-func (o Options) width() int {
-	if o.Size == nil {
-		return summaryWidth
-	}
-	width, _ := o.Size()
-	return min(width-1, summaryWidth)
-}
-
 // shown is where a run is shown.
 type shown struct {
 	show  func(view) error
@@ -138,7 +108,7 @@ type shown struct {
 
 // open returns where views are shown: on the terminal, or as plain lines.
 func (o Options) open() shown {
-	style := style{o.Colour, o.ASCII}
+	style := o.style()
 	if o.Size == nil {
 		return shown{(&journal{out: o.Out, style: style}).show, func() error { return nil }}
 	}

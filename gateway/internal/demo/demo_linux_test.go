@@ -67,7 +67,7 @@ func TestRun(t *testing.T) {
 	var out strings.Builder
 	// Short enough for a test: hotel-3's first trial falls after its recovery.
 	script := Script{FaultsFrom: time.Second, FaultsUntil: 4 * time.Second, Length: 8 * time.Second}
-	result, err := Run(t.Context(), Options{Script: script, Out: &out})
+	result, err := Run(t.Context(), Options{Script: script, Paper: Paper{Out: &out}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		_, err := Run(ctx, Options{Script: Script{time.Millisecond, time.Hour, time.Hour}, Out: &strings.Builder{}})
+		_, err := Run(ctx, Options{Script: Script{time.Millisecond, time.Hour, time.Hour}, Paper: Paper{Out: &strings.Builder{}}})
 		ended <- err
 	}()
 	eventually.True(t, patience, func() bool { return inState(hotelsOf(t, os.Getpid()), stopped) == 2 }, "two hotels to be stopped")
@@ -156,7 +156,7 @@ func TestRunAgain(t *testing.T) {
 	}
 	done := make(chan ended, 1)
 	go func() {
-		result, err := Run(ctx, Options{Again: true, Out: &out, Script: Script{FaultsFrom: 300 * ms, FaultsUntil: 900 * ms, Length: 1200 * ms}})
+		result, err := Run(ctx, Options{Again: true, Paper: Paper{Out: &out}, Script: Script{FaultsFrom: 300 * ms, FaultsUntil: 900 * ms, Length: 1200 * ms}})
 		done <- ended{result, err}
 	}()
 	eventually.True(t, patience, func() bool { return strings.Contains(out.String(), "outage 3") }, "a third outage")
@@ -202,7 +202,7 @@ func (b *lockedBuffer) String() string {
 func TestRunFailsIfAHotelDies(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() {
-		_, err := Run(t.Context(), Options{Script: Script{time.Hour, time.Hour, time.Hour}, Out: &strings.Builder{}})
+		_, err := Run(t.Context(), Options{Script: Script{time.Hour, time.Hour, time.Hour}, Paper: Paper{Out: &strings.Builder{}}})
 		ended <- err
 	}()
 	var hotels map[int]string

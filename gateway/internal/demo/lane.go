@@ -27,8 +27,9 @@ type lane struct {
 // receive takes one guest through the turnstile. The wait counts from when the
 // guest was due, so a demo that is late does not look fast.
 func (l *lane) receive(ctx context.Context, c clock, v visit, g guest) {
+	v.sent = c.now()
 	n := l.visits.begin(v)
-	query := url.Values{"guest": {string(g)}, "at": {stamp(c.at(c.now()))}}
+	query := url.Values{"guest": {string(g)}, "at": {stamp(c.at(v.sent))}}
 	var r result
 	var letIn bool
 	if v.ask {

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 		defer stop()
 		_, err = Run(ctx, Options{
 			Script: Script{FaultsFrom: time.Second / 5, FaultsUntil: time.Hour, Length: time.Hour},
-			Out:    os.Stdout,
+			Paper:  Paper{Out: os.Stdout},
 		})
 	default:
 		os.Exit(m.Run())

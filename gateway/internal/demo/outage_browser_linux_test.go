@@ -20,7 +20,7 @@ func TestOutageInBrowser(t *testing.T) {
 		_, err := Run(ctx, Options{
 			// Long enough for a browser on a busy machine to see it.
 			Script: Script{FaultsFrom: 2 * time.Second, FaultsUntil: 17 * time.Second, Length: 25 * time.Second},
-			Out:    &out, Again: true,
+			Paper:  Paper{Out: &out}, Again: true,
 			Opened: func(panel, page string) { opened <- addresses{panel, page} },
 		})
 		ended <- err

@@ -2,7 +2,6 @@ package demo
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,12 +13,14 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/recloser-go/recloser/gateway/internal/child"
 )
 
 // HotelCommand is the hidden subcommand under which the binary runs one hotel.
 const HotelCommand = "demo-hotel"
 
-// startLimit is how long the hotels of a lane may take to start.
+// startLimit is how long hotels may take to start.
 const startLimit = 30 * time.Second
 
 // process is a hotel as seen by the demo that started it.
@@ -27,23 +28,21 @@ type process struct {
 	number int
 	url    *url.URL
 
-	cmd    *exec.Cmd
+	*child.Child
 	faults io.WriteCloser // a fault a line; its end ends the hotel
 	port   io.ReadCloser  // the hotel's first line
-	stderr bytes.Buffer   // to be read once ended is closed
-	ended  chan struct{}
 }
 
-// startHotels starts the hotels of one lane and waits for their ports. The
-// caller's goroutine must be locked to its thread for as long as they are
-// needed: on Linux a hotel is killed when the thread that started it ends.
-func startHotels(ctx context.Context) ([]*process, error) {
+// startHotels starts that many hotels and waits for their ports. The caller's
+// goroutine must be locked to its thread for as long as they are needed: see
+// child.Start.
+func startHotels(ctx context.Context, number int) ([]*process, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("demo: find the own program, to run the hotels: %w", err)
 	}
 	var all []*process
-	for i := range hotelsPerLane {
+	for i := range number {
 		p, err := startHotel(self, i+1)
 		if err != nil {
 			endHotels(all)
@@ -63,27 +62,21 @@ func startHotels(ctx context.Context) ([]*process, error) {
 }
 
 func startHotel(program string, number int) (*process, error) {
-	p := &process{number: number, ended: make(chan struct{})}
-	p.cmd = exec.Command(program, HotelCommand, strconv.Itoa(number))
+	cmd := exec.Command(program, HotelCommand, strconv.Itoa(number))
 	// Twenty-four of them share the machine with what is to be shown.
-	p.cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "GOGC=25")
-	p.cmd.SysProcAttr = hotelAttributes()
-	p.cmd.Stderr = &p.stderr
+	cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "GOGC=25")
 	out, in, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	p.port, p.cmd.Stdout = out, in
-	if p.faults, err = p.cmd.StdinPipe(); err == nil {
-		err = p.cmd.Start()
+	p := &process{number: number, port: out}
+	cmd.Stdout = in
+	if p.faults, err = cmd.StdinPipe(); err == nil {
+		p.Child, err = child.Start(cmd)
 	}
 	if err = errors.Join(err, in.Close()); err != nil {
 		return nil, errors.Join(err, out.Close())
 	}
-	go func() {
-		_ = p.cmd.Wait() // how it ended is in cmd.ProcessState
-		close(p.ended)
-	}()
 	return p, nil
 }
 
@@ -95,17 +88,11 @@ func (p *process) awaitPort() error {
 		_, err = strconv.ParseUint(line, 10, 16)
 	}
 	if err = errors.Join(err, p.port.Close()); err != nil {
-		killHotels([]*process{p})
-		return fmt.Errorf("it did not say its port: %w; %s", err, p.lastWords())
+		p.Kill()
+		return fmt.Errorf("it did not say its port: %w; %s", err, p.LastWords())
 	}
 	p.url = &url.URL{Scheme: "http", Host: "127.0.0.1:" + line}
 	return nil
-}
-
-// lastWords waits until the process has ended and says how.
-func (p *process) lastWords() string {
-	<-p.ended
-	return strings.TrimSpace(fmt.Sprintf("%s: %.300s", p.cmd.ProcessState, p.stderr.String()))
 }
 
 // fall makes the fault begin, or end if it is NoFault.
@@ -113,9 +100,9 @@ func (p *process) fall(f, before Fault) error {
 	var err error
 	switch {
 	case f == Hang:
-		err = suspend(p.cmd.Process)
+		err = p.Suspend()
 	case before == Hang:
-		err = resume(p.cmd.Process)
+		err = p.Resume()
 	default:
 		_, err = fmt.Fprintln(p.faults, f)
 	}
@@ -140,10 +127,10 @@ func (p *process) reached(ctx context.Context, from, until time.Time) (int, erro
 // stamp writes a time the way guests' calls carry it.
 func stamp(t time.Time) string { return strconv.FormatInt(t.UnixMicro(), 10) }
 
-// killHotels ends the processes at once: a stopped one hears nothing else.
+// killHotels ends the processes at once.
 func killHotels(all []*process) {
 	for _, p := range all {
-		_ = p.cmd.Process.Kill() // an error means that it has ended
+		p.Kill()
 	}
 }
 
@@ -151,6 +138,6 @@ func killHotels(all []*process) {
 func endHotels(all []*process) {
 	killHotels(all)
 	for _, p := range all {
-		<-p.ended
+		<-p.Ended()
 	}
 }

@@ -126,6 +126,8 @@ func (t viaGateway) scan(ctx context.Context, hotel int, query url.Values) (resu
 	switch {
 	case err != nil:
 		return failed, false
+	case status == http.StatusServiceUnavailable && header.Get("Recloser-Reason") == string(recloser.ReasonReleased):
+		return released, false
 	case status == http.StatusServiceUnavailable && header.Get("Recloser-Reason") != "":
 		return refused, false
 	case status != http.StatusOK:

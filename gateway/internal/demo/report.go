@@ -72,7 +72,11 @@ func (r Report) WriteTo(w io.Writer) (int64, error) {
 	if r.Transitions == nil {
 		r.Transitions = []Transition{} // a list, even if nothing happened
 	}
-	text, err := json.MarshalIndent(r, "", "  ")
+	return writeIndented(w, r)
+}
+
+func writeIndented(w io.Writer, value any) (int64, error) {
+	text, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {
 		return 0, err
 	}
@@ -109,7 +113,7 @@ func hotelReport(scans []visit, f Fault, o outage, now time.Duration) Hotel {
 			h.OK++
 		case failed:
 			h.Failed++
-		case refused:
+		case refused, released:
 			h.Refused++
 		case waiting, yes, no, unknown:
 		}
@@ -121,7 +125,7 @@ func hotelReport(scans []visit, f Fault, o outage, now time.Duration) Hotel {
 	if o.ended {
 		h.FullAgainS = fullAgain(scans, o.until, now)
 		for _, v := range scans {
-			if v.result == refused && v.end >= o.until {
+			if v.result.refusal() && v.end >= o.until {
 				h.RefusedAfterRecovery++
 			}
 		}
@@ -133,7 +137,7 @@ func hotelReport(scans []visit, f Fault, o outage, now time.Duration) Hotel {
 func firstRefusal(scans []visit, from time.Duration) *float64 {
 	first := time.Duration(math.MaxInt64)
 	for _, v := range scans {
-		if v.result == refused && v.end >= from {
+		if v.result.refusal() && v.end >= from {
 			first = min(first, v.end)
 		}
 	}
@@ -182,7 +186,7 @@ func askReport(book []visit, now time.Duration) Asks {
 			a.No++
 		case unknown:
 			a.Unknown++
-		case waiting, answered, refused, failed:
+		case waiting, answered, refused, released, failed:
 		}
 	}
 	return a

@@ -3,7 +3,6 @@ package demo
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -41,10 +40,10 @@ func setUp(ctx context.Context, o Options) (s *stage, err error) {
 	if s.page, err = openPage(); err != nil {
 		return s, err
 	}
-	if s.with.hotels, err = startHotels(ctx); err != nil {
+	if s.with.hotels, err = startHotels(ctx, hotelsPerLane); err != nil {
 		return s, err
 	}
-	if s.without.hotels, err = startHotels(ctx); err != nil {
+	if s.without.hotels, err = startHotels(ctx, hotelsPerLane); err != nil {
 		return s, err
 	}
 	if s.gateway, err = startProtected(ctx, s.with.hotels, s.page.tellURL()); err != nil {
@@ -75,19 +74,6 @@ func (s *stage) begin() {
 	s.clock, s.outage = clock{time.Now()}, outage{}
 	s.with.visits, s.without.visits = &visits{}, &visits{}
 	s.stands = nil
-}
-
-// watch calls failed if a hotel ends while ctx lasts.
-func (s *stage) watch(ctx context.Context, failed func(error)) {
-	for _, p := range slices.Concat(s.with.hotels, s.without.hotels) {
-		go func() {
-			select {
-			case <-p.ended:
-				failed(fmt.Errorf("demo: %s ended by itself: %s", hotelID(p.number), p.lastWords()))
-			case <-ctx.Done():
-			}
-		}()
-	}
 }
 
 // strike makes the hotels of both lanes fall ill, and recover when it is time.

@@ -16,13 +16,13 @@ type summary struct {
 	report   Report
 	script   Script
 	outage   outage
-	promises []check
+	promises promises
 	messages []string
 	width    int
 }
 
 func (s summary) lines() []line {
-	return slices.Concat(s.which(), s.cards(), s.table(), s.notes(), s.mustHold(), s.bottomLine())
+	return slices.Concat(s.which(), s.cards(), s.table(), s.notes(), s.promises.lines(s.width), s.bottomLine())
 }
 
 // which says which of several outages this is about.
@@ -30,11 +30,7 @@ func (s summary) which() []line {
 	if s.number == 0 {
 		return nil
 	}
-	return s.heading(fmt.Sprintf("Outage %d, the last that was played to its end", s.number))
-}
-
-func (s summary) heading(text string) []line {
-	return append([]line{nil}, paragraph(nil, text, bold, s.width)...)
+	return heading(fmt.Sprintf("Outage %d, the last that was played to its end", s.number), s.width)
 }
 
 // cards draws what people were told.
@@ -42,7 +38,7 @@ func (s summary) cards() []line {
 	if len(s.messages) == 0 {
 		return nil
 	}
-	lines := s.heading("What the cards in Microsoft Teams would say")
+	lines := heading("What the cards in Microsoft Teams would say", s.width)
 	lines = append(lines, paragraph(nil, "Spared counts every refused call, those of asks too; "+
 		"\"turned away\" below counts scans only.", dim, s.width)...)
 	for _, m := range s.messages {
@@ -97,46 +93,15 @@ func (s summary) notes() []line {
 	if len(lines) == 0 {
 		return nil
 	}
-	return append(s.heading("Where it looks better without Recloser, and why"), lines...)
-}
-
-func (s summary) mustHold() []line {
-	lines := s.heading("What must hold")
-	for _, p := range s.promises {
-		mark, l := span{"  – unseen  ", dim}, dim
-		switch p.verdict {
-		case held:
-			mark, l = span{"  " + string(markHeld) + " holds   ", good}, plain
-		case broken:
-			mark, l = span{"  " + string(markBroken) + " broken  ", bad}, plain
-		case notSeen:
-		}
-		lines = append(lines, paragraph(line{mark}, p.String(), l, s.width)...)
-	}
-	return lines
+	return append(heading("Where it looks better without Recloser, and why", s.width), lines...)
 }
 
 // bottomLine is the whole run in three lines.
 func (s summary) bottomLine() []line {
-	var of [3]int // verdicts
-	for _, p := range s.promises {
-		of[p.verdict]++
-	}
-	all := len(s.promises)
-	mark, text := span{string(markHeld) + " ", goodTitle}, fmt.Sprintf("All %d things that must hold do.", all)
-	switch {
-	case of[broken] > 0:
-		mark, text = span{string(markBroken) + " ", badTitle}, fmt.Sprintf("Broken: %d of the %d things that must hold.", of[broken], all)
-	case !s.outage.begun:
-		mark, text = span{"– ", bold}, s.notReached()
-	case of[notSeen] > 0:
-		mark, text = span{"– ", bold}, fmt.Sprintf("Held: %d of the %d things that must hold. The run was too short to see the others: that takes %s.",
-			of[held], all, inSeconds(sawAll(s.script)))
-	}
-	lines := append([]line{nil}, paragraph(line{mark}, text, mark.look, s.width)...)
 	if !s.outage.begun {
-		return lines
+		return append([]line{nil}, paragraph(line{{"– ", bold}}, s.notReached(), bold, s.width)...)
 	}
+	lines := s.promises.sum(sawAll(s.script), s.width)
 	with, without := s.report.Lanes.Protected, s.report.Lanes.Unprotected
 	lines = append(lines, paragraph(words("  "), fmt.Sprintf("Guests who waited over 1 s: %s with Recloser, %s without.",
 		count(with.waitedOver1s()), count(without.waitedOver1s())), plain, s.width)...)

@@ -52,11 +52,18 @@ func (s summary) table() []line {
 }
 
 func (s summary) row(what, with, without span) []line {
-	with.text, without.text = fmt.Sprintf("%*s", figureWidth, with.text), fmt.Sprintf("%*s", figureWidth, without.text)
-	if s.width < whatWidth+2*figureWidth {
-		return []line{{what}, {with, without}}
+	return tableRow(what, line{with, without}, figureWidth, s.width)
+}
+
+// tableRow sets figures, each that wide, behind what they are about, or below it.
+func tableRow(what span, figures line, each, width int) []line {
+	for i := range figures {
+		figures[i].text = fmt.Sprintf("%*s", each, figures[i].text)
 	}
-	return []line{line{what}.fit(whatWidth).with(line{with, without})}
+	if width < whatWidth+len(figures)*each {
+		return []line{{what}, figures}
+	}
+	return []line{line{what}.fit(whatWidth).with(figures)}
 }
 
 // well counts the scans of the hotels that no fault befell.

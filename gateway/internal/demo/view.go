@@ -88,7 +88,7 @@ func viewOf(book []visit, now time.Duration) laneView {
 			v.longest = max(v.longest, b.wait(now))
 		case answered:
 			v.letIn++
-		case refused:
+		case refused, released:
 			v.refused++
 		case failed:
 			v.failed++

@@ -9,22 +9,27 @@ import (
 // result is how a guest's visit ended.
 type result uint8
 
-// The results. A scan ends answered, refused or failed, an ask yes, no or unknown.
+// The results. A scan ends answered, refused, released or failed, an ask yes, no or unknown.
 const (
 	waiting  result = iota // not ended
 	answered               // the hotel answered
 	refused                // turned away at once, because the hotel is cut off
+	released               // turned away after a wait: the hotel was cut off meanwhile
 	failed                 // an error, or no answer within clientTimeout
 	yes                    // a hotel said so
 	no                     // every hotel has answered, none with yes
 	unknown                // somebody who could have said yes was not heard
 )
 
+// refusal reports whether the guest was turned away because the hotel is cut off.
+func (r result) refusal() bool { return r == refused || r == released }
+
 // visit is one guest before a turnstile.
 type visit struct {
-	hotel      int  // whose guest; 0 if of none of them
-	ask        bool // the turnstile does not know the hotel and asks all
-	start, end time.Duration
+	hotel      int           // whose guest; 0 if of none of them
+	ask        bool          // the turnstile does not know the hotel and asks all
+	start, end time.Duration // due, and gone
+	sent       time.Duration // when the turnstile began to ask
 	result     result
 	letIn      bool
 }

@@ -1,14 +1,14 @@
 //go:build !unix
 
-package demo
+package child
 
 import (
 	"errors"
 	"os"
-	"syscall"
+	"os/exec"
 )
 
-func hotelAttributes() *syscall.SysProcAttr { return nil }
+func setAttributes(*exec.Cmd) {}
 
 func suspend(*os.Process) error {
 	return errors.New("a process can only be stopped on a Unix system; run the demo there")
