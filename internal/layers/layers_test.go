@@ -22,7 +22,7 @@ var layers = [][]string{
 
 	{"gateway/internal/problem", "gateway/internal/forwarded", "gateway/internal/plain", "gateway/internal/certs", "gateway/internal/maintenance", "gateway/internal/client", "gateway/internal/child"},
 	{"gateway/internal/config", "gateway/internal/bulkhead", "gateway/internal/history", "gateway/internal/suspect", "gateway/internal/message", "gateway/internal/tempstore"},
-	{"gateway/internal/ratelimit", "gateway/internal/lastknown", "gateway/internal/incident", "gateway/internal/channel", "gateway/internal/sharing"},
+	{"gateway/internal/ratelimit", "gateway/internal/lastknown", "gateway/internal/incident", "gateway/internal/channel"},
 	{"gateway/internal/dependency", "gateway/internal/outbox"},
 	{"gateway/internal/auth", "gateway/internal/series", "gateway/internal/sharing", "gateway/internal/probe", "gateway/internal/alert", "gateway/internal/trace"},
 	{"gateway/internal/proxy", "gateway/internal/ask", "gateway/internal/admin"},

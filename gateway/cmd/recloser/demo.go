@@ -27,18 +27,11 @@ func demoCommand() *cobra.Command {
 		Use:   "demo",
 		Short: "Watch an outage with and without Recloser",
 		Long: `Watch an outage with and without Recloser: the same guests, twice twelve hotels,
-three of which fall ill from 10 s to 30 s. On a terminal it goes on with another
-outage every 45 s until Ctrl-C, and ends with a report of the last one.
-It says where the gateway's panel is, which opens on a desktop, and a page with
-both ways: for this machine only, without a token. Nothing to configure, nothing
-stays. More: docs/demo.md.
-
-With --fleet, watch gateways that share what they know: hotels hang, one gateway
-is cut off from the store, the store is killed and comes back. The store's server
-must be installed; the demo runs one of its own.`,
+three of which fall ill; on a terminal again every 45 s until Ctrl-C. The panel
+opens on a desktop, a page shows both ways: for this machine only. With --fleet:
+gateways whose store is cut off, killed, and back. More: docs/demo.md.`,
 		Example: `  recloser demo
   recloser demo --fleet 3 --store redis
-  recloser demo --headless --report report.json
   recloser demo --headless --check --report - | jq .lanes.protected.asks`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -51,8 +44,8 @@ must be installed; the demo runs one of its own.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.BoolVar(&d.headless, "headless", false, "plain lines; so off a terminal, and with --fleet")
-	flags.BoolVar(&d.once, "once", false, "one outage; so with --headless, --report, --check and --fleet")
-	flags.DurationVar(&d.length, "for", 0, "`how long` guests come for an outage: 45s, with --fleet 74s")
+	flags.BoolVar(&d.once, "once", false, "one; so with --headless, --report, --check and --fleet")
+	flags.DurationVar(&d.length, "for", 0, "`time` guests come for an outage: 45s, with --fleet 74s")
 	flags.BoolVar(&d.noBrowser, "no-browser", false, "open no browser; so with --headless and --fleet")
 	flags.IntVar(&d.fleet, "fleet", 0, "`how many` gateways share a store, 3 or 4")
 	flags.StringVar(&d.store, "store", "redis", "`what` they share: "+strings.Join(tempstore.Kinds(), " or "))

@@ -21,7 +21,7 @@ func TestPageStaysAsItWasWhenStopped(t *testing.T) {
 	opened, ended := make(chan string, 1), make(chan error, 1)
 	go func() {
 		_, err := Run(ctx, Options{
-			Script: Script{time.Millisecond, time.Hour, time.Hour}, Out: &strings.Builder{},
+			Script: Script{time.Millisecond, time.Hour, time.Hour}, Paper: Paper{Out: &strings.Builder{}},
 			Opened: func(_, page string) { opened <- page },
 		})
 		ended <- err
