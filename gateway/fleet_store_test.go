@@ -54,9 +54,7 @@ func (s *site) survives(t *testing.T, away, back func()) {
 	if !d.Operator().Release("ines", "done") {
 		t.Error("nothing was released")
 	}
-	for i := range s.nodes {
-		eventually.True(t, patience, func() bool { s.call(t, i); return s.state(i) == recloser.Closed }, fmt.Sprintf("node %d to be closed", i))
-	}
+	s.closes(t)
 }
 
 // A store that is not there, or not ours, is said and in nobody's way.

@@ -201,6 +201,18 @@ func (s *site) all(t *testing.T, want recloser.State) {
 	}
 }
 
+// closes has guests come to all nodes until all pass: one that holds the lease of a trial
+// waits for a guest of its own.
+func (s *site) closes(t *testing.T) {
+	t.Helper()
+	eventually.True(t, patience, func() bool {
+		for i := range s.nodes {
+			s.call(t, i)
+		}
+		return s.state(0) == recloser.Closed && s.state(1) == recloser.Closed && s.state(2) == recloser.Closed
+	}, "all to be closed")
+}
+
 func (s *site) card(t *testing.T, want string) {
 	t.Helper()
 	select {
@@ -237,12 +249,7 @@ func (s *site) tripsTogether(t *testing.T) {
 	}
 	s.card(t, "Aurora")
 	s.down.Store(false)
-	eventually.True(t, patience, func() bool {
-		for i := range s.nodes {
-			s.call(t, i)
-		}
-		return s.state(0) == recloser.Closed && s.state(1) == recloser.Closed && s.state(2) == recloser.Closed
-	}, "all to be closed")
+	s.closes(t)
 	s.card(t, "Aurora")
 	select {
 	case more := <-s.cards:
