@@ -84,14 +84,28 @@ func (h *History) unsay(ctx context.Context, rows []row) (marks []row, err error
 }
 
 // AllShared returns all that the nodes of a fleet share, what is no more included.
-func (h *History) AllShared(ctx context.Context) (all []Shared, err error) {
+func (h *History) AllShared(ctx context.Context) ([]Shared, error) {
+	return h.allShared(ctx, func(copied) bool { return true })
+}
+
+// Unsaid returns those of AllShared that are unsaid.
+func (h *History) Unsaid(ctx context.Context) ([]Shared, error) {
+	return h.allShared(ctx, func(c copied) bool { return c.Unsaid })
+}
+
+func (h *History) allShared(ctx context.Context, wanted func(copied) bool) (all []Shared, err error) {
 	rows, err := h.mem.rowsOf(context.WithoutCancel(ctx), kindShared)
 	known := make(map[name]bool)
 	for _, r := range rows {
 		kind, id, _ := strings.Cut(r.id, "/")
+		known[name{kind, id}] = true
+		var c copied
+		if e := json.Unmarshal(r.value, &c); e != nil || !wanted(c) {
+			err = errors.Join(err, e)
+			continue
+		}
 		s, e := h.shared(ctx, name{kind, id})
 		err = errors.Join(err, e)
-		known[name{kind, id}] = true
 		all = append(all, s)
 	}
 	for _, kind := range sharedKinds { // of before there was a fleet

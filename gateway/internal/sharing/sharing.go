@@ -246,14 +246,11 @@ func (s *Sharing) hear(ctx context.Context, d *fleet.Doc, now bool) error {
 
 // tell puts what has changed here into the store.
 func (s *Sharing) tell(ctx context.Context) error {
-	all, err := s.o.History.AllShared(ctx)
+	all, err := s.o.History.Unsaid(ctx)
 	if err != nil {
 		return err
 	}
 	for _, v := range all {
-		if !v.Unsaid {
-			continue
-		}
 		if err := s.put(ctx, v); err != nil {
 			return err
 		}
