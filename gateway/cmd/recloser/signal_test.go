@@ -9,8 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	"github.com/recloser-go/recloser/internal/eventually"
 )
 
 // deadConfig has a dependency that refuses connections and is never cut off, so
@@ -101,7 +99,15 @@ func TestServeHangup(t *testing.T) {
 	}
 	write(strings.Replace(deadConfig, "url", "ulr", 1))
 	p.line("reload failed: the config in force stays")
-	eventually.True(t, patience, func() bool { return strings.Contains(p.stderr.String(), `unknown key "ulr"; did you mean "url"?`+"\n") }, "the fault for people")
+	said := p.stderr.String()
+	if !strings.Contains(said, `unknown key \"ulr\"; did you mean \"url\"?`) {
+		t.Errorf("the log does not say what is wrong: %s", said)
+	}
+	for line := range strings.Lines(said) { // whoever reads the log by program finds nothing else in it
+		if !json.Valid([]byte(line)) {
+			t.Errorf("not JSON: %s", line)
+		}
+	}
 	if a := get(admin + "/api/v1/dependencies/b"); a.status != http.StatusOK {
 		t.Errorf("what was in force: %+v", a)
 	}
