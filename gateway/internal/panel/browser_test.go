@@ -1,3 +1,5 @@
+//go:build !race
+
 package panel
 
 import (
@@ -7,8 +9,6 @@ import (
 
 	"github.com/recloser-go/recloser/gateway/internal/browsertest"
 )
-
-const longest = browsertest.Longest
 
 // browser is one that looks at a house.
 type browser struct {

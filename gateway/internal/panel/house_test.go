@@ -19,6 +19,7 @@ import (
 	"github.com/recloser-go/recloser/gateway/internal/admin"
 	"github.com/recloser-go/recloser/gateway/internal/alert"
 	"github.com/recloser-go/recloser/gateway/internal/auth"
+	"github.com/recloser-go/recloser/gateway/internal/browsertest"
 	"github.com/recloser-go/recloser/gateway/internal/config"
 	"github.com/recloser-go/recloser/gateway/internal/dependency"
 	"github.com/recloser-go/recloser/gateway/internal/history"
@@ -27,6 +28,8 @@ import (
 	"github.com/recloser-go/recloser/gateway/internal/series"
 	"github.com/recloser-go/recloser/internal/eventually"
 )
+
+const longest = browsertest.Longest
 
 var errDown = errors.New("dial tcp 10.3.0.8:443: connect: connection refused")
 
