@@ -37,11 +37,11 @@ func fleetDefaults() Fleet {
 
 func (s *Store) keys() []key {
 	return []key{
-		{
+		{ //nolint:gosec // an example
 			name: "redis", value: storeURL(&s.Redis, "redis", "rediss"), restart: true, span: "`redis://` or, with TLS, `rediss://`", normal: "none",
 			means: "a Redis or Valkey server: `redis://user:password@host:6379/0`; with `?master=NAME` Sentinels, with `?cluster=true` a cluster. It may hold a password, so it is masked everywhere; `${NAME}` and `file:PATH` as in the `url` of a channel",
 		},
-		{
+		{ //nolint:gosec // an example
 			name: "postgres", value: storeURL(&s.Postgres, "postgres", "postgresql"), restart: true, span: "`postgres://`", normal: "none",
 			means: "a PostgreSQL database: `postgres://user:password@host:5432/database`; masked, `${NAME}` and `file:PATH` likewise",
 		},

@@ -157,7 +157,7 @@ func (s *Sharing) session(ctx context.Context) error {
 		}
 		if err != nil {
 			cancel()
-			<-ended
+			<-ended //nolint:errcheck // it says that it was ended
 			return err
 		}
 	}
