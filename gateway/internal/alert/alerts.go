@@ -186,9 +186,7 @@ func (a *Alerts) Listen(t recloser.Transition) {
 // run follows incidents until Stop.
 func (a *Alerts) run() {
 	for {
-		now := time.Now()
-		a.look(now)
-		timer := time.NewTimer(a.incidents.Next(now).Sub(now))
+		timer := time.NewTimer(a.look(time.Now()))
 		select {
 		case <-a.wake:
 		case <-timer.C:
@@ -201,8 +199,9 @@ func (a *Alerts) run() {
 	}
 }
 
-// look does what is due, and writes down what came of it.
-func (a *Alerts) look(now time.Time) {
+// look does what is due, and writes down what came of it. It returns how long from now
+// it has something to do again.
+func (a *Alerts) look(now time.Time) time.Duration {
 	a.turn.Lock()
 	defer a.turn.Unlock()
 	a.mu.Lock()
@@ -234,6 +233,7 @@ func (a *Alerts) look(now time.Time) {
 	if n := len(a.recent) - recentMessages; n > 0 {
 		a.recent = slices.Delete(a.recent, 0, n)
 	}
+	return a.incidents.Next(now).Sub(now)
 }
 
 // route returns the letters of a message: to each channel what it is told about.
