@@ -42,7 +42,7 @@ shots: ## shots/: pictures of every page of the panel and every card, both theme
 	SHOTS=$(abspath shots) go -C gateway test ./internal/channel -count 1 -run TestCardsAreDrawn
 
 .PHONY: race
-race: ## the same under the race detector, but for tests that drive a browser: most of their time is the browser's
+race: ## the same under the race detector, but for what it does not see: browsers, other processes, simulations on one goroutine
 	@scripts/need $(RACE_NEEDS)
 	$(call each,go test -race ./...)
 

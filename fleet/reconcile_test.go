@@ -1,10 +1,16 @@
 package fleet
 
 import (
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/recloser-go/recloser"
+)
+
+var (
+	epoch   = time.Date(2026, 11, 30, 8, 0, 0, 0, time.UTC)
+	errDown = errors.New("down")
 )
 
 func TestReconcile(t *testing.T) {

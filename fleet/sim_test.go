@@ -1,8 +1,9 @@
+//go:build !race
+
 package fleet
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -11,10 +12,6 @@ import (
 	"github.com/recloser-go/recloser"
 	"github.com/recloser-go/recloser/internal/vtime"
 )
-
-var epoch = time.Date(2026, 11, 30, 8, 0, 0, 0, time.UTC)
-
-var errDown = errors.New("down")
 
 // sim is a fleet on virtual time: the coordinators, the breakers and the memory store
 // are the real ones; the way to the store, the callers and the dependencies are not.
