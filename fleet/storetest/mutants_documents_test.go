@@ -235,14 +235,14 @@ func watchMutants() []mutant {
 			return a.Store.Watch(ctx, after, f)
 		})},
 		{name: "a Watch that goes back", found: "WatchSeesTheLastVersion", alter: watching(func(a *altered, ctx context.Context, after uint64, f func(fleet.Doc)) error {
-			var before fleet.Doc
 			return a.Store.Watch(ctx, after, func(d fleet.Doc) {
 				f(d)
-				if before.Key == d.Key {
+				if before := d; d.Rev.Epoch > 1 {
+					before.Rev.Epoch--
+					before.Rev.ID++
 					f(before)
 					f(d)
 				}
-				before = d
 			})
 		})},
 		{name: "a Watch that gives up", found: "WatchSeesTheLastVersion", alter: watching(func(a *altered, ctx context.Context, after uint64, f func(fleet.Doc)) error {
