@@ -223,9 +223,12 @@ func (n *Node) probe(ctx context.Context, name string, ask func(context.Context,
 	err = ask(ctx, name)
 }
 
+// ErrNotJoined is what acts on a breaker return that has not joined.
+var ErrNotJoined = errors.New("fleet: no breaker of that name has joined")
+
 // member calls f with a breaker that has joined.
 func (n *Node) member(name string, f func(m *member, now time.Time)) error {
-	err := fmt.Errorf("fleet: no breaker named %q has joined", name)
+	err := fmt.Errorf("%w: %q", ErrNotJoined, name)
 	n.do(func(now time.Time) {
 		if m := n.c.byName[name]; m != nil {
 			err = nil

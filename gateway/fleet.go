@@ -218,22 +218,20 @@ type shared struct {
 	b    *recloser.Breaker
 }
 
-func (s shared) joined() bool {
-	return slices.ContainsFunc(s.node.Status().Breakers, func(b fleet.BreakerStatus) bool { return b.Name == s.b.Name() })
-}
-
 func (s shared) Isolate(by, why string, until time.Time) error {
-	if !s.joined() {
+	err := s.node.Isolate(s.b.Name(), by, why, until)
+	if errors.Is(err, fleet.ErrNotJoined) {
 		return s.b.Isolate(by, why, until)
 	}
-	return s.node.Isolate(s.b.Name(), by, why, until)
+	return err
 }
 
 func (s shared) HoldClosed(by, why string, until time.Time) error {
-	if !s.joined() {
+	err := s.node.HoldClosed(s.b.Name(), by, why, until)
+	if errors.Is(err, fleet.ErrNotJoined) {
 		return s.b.HoldClosed(by, why, until)
 	}
-	return s.node.HoldClosed(s.b.Name(), by, why, until)
+	return err
 }
 
 func (s shared) Release(by, why string) bool {

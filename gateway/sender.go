@@ -70,10 +70,7 @@ func (s *sender) look() {
 
 // begin begins to send.
 func (s *sender) begin() {
-	if s.stale {
-		s.alerts, s.stale = s.make(), false
-	}
-	s.alerts.Start()
+	s.fresh().Start()
 	s.sends = true
 	if s.alone {
 		return
@@ -124,6 +121,11 @@ func (s *sender) outdate() {
 func (s *sender) now() *alert.Alerts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.fresh()
+}
+
+// fresh returns alerts that know what the history knows. It needs mu.
+func (s *sender) fresh() *alert.Alerts {
 	if s.stale {
 		s.alerts, s.stale = s.make(), false
 	}
