@@ -156,6 +156,39 @@ func TestStoreBackDuringOutage(t *testing.T) {
 	s.await("the fleet trips", 20*time.Second, func() bool { return s.record("hotel").State == recloser.Open })
 }
 
+// Whose caller was last has the trial: where one node has many callers and the others
+// few, it does not wait for theirs.
+func TestTrialGoesWhereCallersAre(t *testing.T) {
+	var sum time.Duration
+	const seeds = 20
+	for seed := range uint64(seeds) {
+		s := newSim(t, seed, 10, Config{}, []string{"hotel"}, hotel())
+		p := &partner{}
+		for i, n := range s.nodes {
+			interval := time.Minute
+			if i == 0 {
+				interval = time.Second / 2
+			}
+			n.callers("hotel", interval, p.serve, nil)
+		}
+		s.run(2 * time.Minute)
+		p.fails = true
+		s.await("the fleet trips", 2*time.Minute, func() bool { return s.record("hotel").State == recloser.Open })
+		s.run(30 * time.Second)
+		s.await("it is open", time.Minute, func() bool { return s.record("hotel").State == recloser.Open })
+		p.fails = false
+		v := s.record("hotel")
+		s.run(v.left(s.now()))
+		d := s.await("all close", 10*time.Minute, func() bool { return s.in("hotel", recloser.Closed) == 10 })
+		sum += d
+	}
+	if mean := sum / seeds; mean > 5*time.Second {
+		t.Errorf("they close %s after the open time", mean)
+	} else {
+		t.Log(mean)
+	}
+}
+
 // A node that dies with a lease has failed its trial.
 func TestNodeDiesWithLease(t *testing.T) {
 	p := &partner{}

@@ -26,7 +26,7 @@ type ended struct {
 
 const (
 	// trialWait is how long a node keeps a lease for which nobody comes.
-	trialWait = 10 * time.Second
+	trialWait = 3 * time.Second
 	// leaseMargin is how much sooner than the store its holder takes a trial for over.
 	leaseMargin = time.Second
 )
@@ -40,11 +40,15 @@ func (t *trial) allowed() uint64 {
 }
 
 // mayTry reports whether this node may begin a trial: it has refused callers, so that
-// there will be somebody to try with, and its verdict is worth something.
+// there will be somebody to try with, and its verdict is worth something. Whose last
+// caller was long ago leaves it to others for a while.
 func (m *member) mayTry(c *coordinator, now time.Time) bool {
-	cfg := m.b.Config()
-	wish := m.wishAt.After(m.held.made) || m.wishAt.Add(c.cfg.Rule.Window).After(now) || cfg.Shadow
-	if !wish || m.last.Own || now.Before(m.tryAt) {
+	wish := m.wishAt.After(m.held.made) || m.wishAt.Add(c.cfg.Rule.Window).After(now)
+	patience := now.Sub(m.wishAt) / 8
+	if cfg := m.b.Config(); cfg.Shadow { // it refuses nobody
+		wish, patience = true, 0
+	}
+	if !wish || m.last.Own || now.Before(m.tryAt.Add(patience)) {
 		return false
 	}
 	// What a node thinks of a call that doubts its network, or has older settings, is
@@ -62,8 +66,8 @@ func (m *member) wantsTrial(c *coordinator, now time.Time) *op {
 
 // acquired takes in whether there was one.
 func (m *member) acquired(c *coordinator, o *op, now time.Time) {
-	// In a large fleet somebody else has it soon, and who has few callers need not hurry.
-	most := min(grace, time.Duration(c.beat.live())*(200*time.Millisecond)+now.Sub(m.wishAt)/8)
+	// In a large fleet somebody else has it soon.
+	most := min(grace, time.Duration(c.beat.live())*(200*time.Millisecond))
 	m.tryAt = now.Add(time.Second/2 + time.Duration(c.random.Int64N(int64(most)+1)))
 	if o.expect != m.held.Rev {
 		return // the lease ended with that version
@@ -112,6 +116,9 @@ func (m *member) tend(c *coordinator, now time.Time) {
 func (m *member) end(r Result, now time.Time) {
 	m.ended = append(m.ended, ended{m.trial.lease, r})
 	m.trial, m.renewAt = nil, now.Add(refresh) // the next record will say what follows
+	if r == Good {
+		m.tryAt = now // here are callers
+	}
 }
 
 // finished takes in what the store made of a result.

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -19,6 +20,7 @@ import (
 	"github.com/recloser-go/recloser/gateway/internal/maintenance"
 	"github.com/recloser-go/recloser/gateway/internal/series"
 	"github.com/recloser-go/recloser/gateway/internal/suspect"
+	"github.com/recloser-go/recloser/internal/eventually"
 	"github.com/recloser-go/recloser/internal/vtime"
 )
 
@@ -47,6 +49,18 @@ type whole struct {
 func newWhole(t *testing.T, change ...func(*Options)) *whole {
 	t.Helper()
 	return openWhole(t, filepath.Join(t.TempDir(), "recloser.db"), change...)
+}
+
+// trip is the bench's, and waits until it is in the history: each breaker tells its
+// listeners for itself, so of two that trip at once either may come first.
+func (w *whole) trip(id string) {
+	w.t.Helper()
+	began := time.Now().Truncate(time.Millisecond)
+	w.bench.trip(id)
+	eventually.True(w.t, 10*time.Second, func() bool {
+		events, err := w.options.History.Events(w.t.Context(), history.EventQuery{Dependency: id, Kind: history.KindTransition, Since: began})
+		return err == nil && slices.ContainsFunc(events, func(e history.Event) bool { return e.To == recloser.Open.String() })
+	}, "the trip of "+id+" in the history")
 }
 
 // openWhole opens one on a file, as a start after another one's end does.
