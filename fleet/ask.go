@@ -9,8 +9,15 @@ import (
 
 const askKey = "ask/"
 
+// What a probe said of a dependency.
+const (
+	probedGood = "good"
+	probedBad  = "bad"
+)
+
 // ask is the document by which a node asks the others what they have seen of a
-// dependency that seems to fail. Who takes its lease probes it.
+// dependency that seems to fail. Who takes a lease of it probes: as many nodes as can
+// make up for those whose callers have not come yet.
 type ask struct {
 	Node string `json:"node"`
 }
@@ -53,8 +60,8 @@ func (c *coordinator) probed(name string, err error, now time.Time) {
 	if m == nil || m.held.State != recloser.Closed {
 		return
 	}
-	m.probed, m.probeOf, m.sayAt = "good", now, now
+	m.probed, m.probeOf, m.sayAt = probedGood, now, now
 	if err != nil {
-		m.probed = "bad"
+		m.probed = probedBad
 	}
 }

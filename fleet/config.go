@@ -26,8 +26,10 @@ type Config struct {
 	// one. Default: each is its own.
 	Group func(name string) string
 	// Probe asks a dependency whether it is well. Where one node alone has seen calls
-	// fail, the fleet trips only if another's probe fails as well. It is called on a
-	// goroutine of its own; the context ends after 5 s. Default: this node is not asked.
+	// fail, the fleet trips only if another's probe fails as well; where one of a few has
+	// tripped, the probes of others stand for callers that have not come yet. It is called
+	// on a goroutine of its own, up to three times while it fails; the context ends after
+	// 5 s. Default: this node is not asked.
 	Probe func(ctx context.Context, name string) error
 }
 

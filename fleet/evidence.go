@@ -54,7 +54,7 @@ func (m *member) notice(c *coordinator, before, r recloser.Report, now time.Time
 		m.run += n.Bad
 		c.news = true
 	case n.Good > 0:
-		m.run = 0
+		m.run, m.probed = 0, ""
 	}
 	opened := isOpen(r) && !isOpen(before)
 	if opened {
@@ -99,7 +99,9 @@ func (m *member) interval(c *coordinator, now time.Time) time.Duration {
 
 // forget begins anew: what was seen under a former record does not count for the next.
 func (m *member) forget(c *coordinator, now time.Time) {
-	if m.held.State != recloser.Closed {
+	if m.held.State == recloser.Closed {
+		m.run = 0
+	} else {
 		m.seen.forgive(c.cfg.Rule.Window, now)
 	}
 	m.seen.clear()
@@ -109,7 +111,7 @@ func (m *member) forget(c *coordinator, now time.Time) {
 
 // evidence returns what this node has seen.
 func (m *member) evidence(c *coordinator, now time.Time) evidence {
-	e := evidence{Epoch: m.held.Epoch, Window: c.cfg.Rule.Window, Was: m.seen.was, Open: isOpen(m.last), Doubtful: c.doubtful}
+	e := evidence{Epoch: m.held.Epoch, Window: c.cfg.Rule.Window, Run: m.run, Was: m.seen.was, Open: isOpen(m.last), Doubtful: c.doubtful}
 	for _, d := range c.cfg.Rule.spans() {
 		e.Spans = append(e.Spans, m.seen.in(d, now))
 	}
@@ -171,7 +173,7 @@ func (m *member) wantsOthers(c *coordinator, now time.Time) *op {
 	if m.ask {
 		m.ask, m.askedAt, m.judgeAt = false, now, now.Add(answerTime)
 		return &op{kind: opPut, key: askKey, expect: c.asks[m.name], doc: Doc{
-			Key: askKey + m.name, Rev: above(c.asks[m.name], Rev{}, c.random), Slots: 1, TTL: opinionTime, Data: encode(ask{c.cfg.Node}),
+			Key: askKey + m.name, Rev: above(c.asks[m.name], Rev{}, c.random), Slots: max(1, c.cfg.Rule.Reporters-1), TTL: opinionTime, Data: encode(ask{c.cfg.Node}),
 		}}
 	}
 	if m.judgeAt.IsZero() || now.Before(m.judgeAt) {
@@ -213,7 +215,10 @@ func (m *member) trip(c *coordinator, v *verdict, now time.Time) *next {
 	n := m.open(c, recloser.ReasonFleet, "", now)
 	n.Seen, n.Nodes = v.seen, max(c.beat.live(), v.seen)
 	n.Note = fmt.Sprintf("%d of %d calls bad, seen by %d of %d nodes", v.bad, v.calls, v.seen, n.Nodes)
-	if v.openRule {
+	switch {
+	case v.latest:
+		n.Note = fmt.Sprintf("%d of the last %d calls bad, seen by %d of %d nodes", v.bad, v.calls, v.seen, n.Nodes)
+	case v.openRule:
 		n.Note = fmt.Sprintf("%d of %d nodes have tripped by themselves", v.open, n.Nodes)
 	}
 	return n

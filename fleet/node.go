@@ -211,6 +211,12 @@ func (n *Node) watch(ctx context.Context, number int, position uint64) {
 	}
 }
 
+// A dependency fails to a probe if it does so each time: one may be an accident.
+const (
+	opinionTries = 3
+	opinionPause = 200 * time.Millisecond
+)
+
 // probe offers a second opinion.
 func (n *Node) probe(ctx context.Context, name string, ask func(context.Context, string) error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
@@ -220,7 +226,16 @@ func (n *Node) probe(ctx context.Context, name string, ask func(context.Context,
 		_ = recover()
 		n.do(func(now time.Time) { n.c.probed(name, err, now) })
 	}()
-	err = ask(ctx, name)
+	for range opinionTries {
+		if err = ask(ctx, name); err == nil {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(opinionPause):
+		}
+	}
 }
 
 // ErrNotJoined is what acts on a breaker return that has not joined.

@@ -9,9 +9,10 @@ import (
 // within Window, and these are at least the share Rate of the calls of the nodes that
 // saw any. A node counts for so few of them that it takes Reporters nodes, or as many as
 // had calls at all. Where calls are rare the window reaches back to the last twice
-// Failures calls, at most 30 min. A fleet that has seen calls fail before asks for so
-// many that it is no accident. It also trips when half of the nodes that had calls, and at
-// least Reporters, have tripped by themselves.
+// Failures calls, at most 30 min. Once a node has tripped by itself, the last few calls of
+// each count too, so that what was good before an outage does not hide it. A fleet that
+// has seen calls fail before asks for so many that it is no accident. It also trips when
+// half of the nodes that had calls, and at least Reporters, have tripped by themselves.
 type Rule struct {
 	Window    time.Duration // default 60 s, 1 s to 10 min
 	Failures  int           // default 5, 1 to 1 000
@@ -55,6 +56,7 @@ type evidence struct {
 	Epoch    uint64        `json:"epoch"` // of the record under which it was seen
 	Window   time.Duration `json:"window"`
 	Spans    []count       `json:"spans"`              // by Rule.spans
+	Run      uint64        `json:"run,omitempty"`      // bad calls since the last good one
 	Was      count         `json:"was"`                // all calls of the process but those that ended in a trip
 	Open     bool          `json:"open,omitempty"`     // its own rules say open
 	Doubtful bool          `json:"doubtful,omitempty"` // it fails to half of its dependencies
@@ -79,6 +81,10 @@ func (r *report) active() bool {
 	return r.Open || len(r.Spans) > 0 && r.in(len(r.Spans)-1, longest).calls() > 0
 }
 
+// failing reports whether the node has better reasons than a few calls of its own: its
+// rules say open, or the dependency fails to its probe.
+func (r *report) failing() bool { return r.Open || r.Probed == probedBad }
+
 // verdict is what the reports of all nodes come to.
 type verdict struct {
 	trip     bool
@@ -88,13 +94,14 @@ type verdict struct {
 	open     int // nodes that have tripped by themselves
 	seen     int // nodes that saw bad calls
 	openRule bool
+	latest   bool // bad and calls are the last ones of each node
 }
 
 // judge says whether to trip on the reports of nodes that are not doubtful. live is how
 // many nodes there are, asked that those who have said nothing had no calls.
 func (r *Rule) judge(reports []report, live int, asked bool) verdict {
 	active, seen, open := 0, 0, 0
-	confirmed := false
+	confirmed, lately := false, uint64(0)
 	for i := range reports {
 		rep := &reports[i]
 		if rep.active() {
@@ -103,7 +110,8 @@ func (r *Rule) judge(reports []report, live int, asked bool) verdict {
 		if rep.Open {
 			open++
 		}
-		confirmed = confirmed || rep.Probed == "bad"
+		lately += rep.in(0, r.Window).calls()
+		confirmed = confirmed || rep.Probed == probedBad
 		if rep.Open || len(rep.Spans) > 0 && rep.in(len(rep.Spans)-1, longest).Bad > 0 {
 			seen++
 		}
@@ -122,12 +130,49 @@ func (r *Rule) judge(reports []report, live int, asked bool) verdict {
 	case r.enough(reports, need, &v):
 		v.trip = !lone || confirmed
 		v.ask = !v.trip
+	case open > 0 && r.enoughLately(reports, need, lately, &v):
+		v.trip, v.ask = all, !all
 	case need > seen && r.enough(reports, seen, &v):
 		v.ask = !all
 	case open >= r.Reporters && 2*open >= active:
 		v.trip, v.ask, v.openRule = all, !all, true
+	default:
+		v.ask = open > 0
 	}
 	return v
+}
+
+// enoughLately reports whether the last calls of each node suffice, as many of each as a
+// node counts for. A node that is failing for better reasons has no good ones among them.
+// Each of the calls of the window was an occasion to find that by accident.
+func (r *Rule) enoughLately(reports []report, need int, occasions uint64, v *verdict) bool {
+	most := uint64((r.Failures + need - 1) / need) // of one node
+	var last, all, worst, was count                // worst: of the node with most bad calls
+	seen := 0
+	for i := range reports {
+		rep := &reports[i]
+		c := rep.in(0, r.Window)
+		was = was.plus(rep.Was.minus(c))
+		run := min(rep.Run, c.Bad)
+		calls := min(most, c.calls())
+		if rep.failing() {
+			run, calls = max(run, uint64(r.Failures)), most
+		}
+		last = last.plus(count{calls - min(run, calls), min(run, calls)})
+		if run > 0 {
+			seen++
+		}
+		whole := count{calls - min(run, calls), run}
+		if all = all.plus(whole); run > worst.Bad {
+			worst = whole
+		}
+	}
+	if last.Bad < uint64(r.Failures) || float64(last.Bad) < r.Rate*float64(last.calls()) {
+		return false
+	}
+	v.bad, v.calls, v.seen, v.latest = all.Bad, all.calls(), seen, true
+	others := all.minus(worst)
+	return r.accident(float64(others.Bad), float64(others.calls()), was)*float64(max(1, occasions)) <= improbable
 }
 
 // enough reports whether the failures suffice, if need nodes must have seen some.
@@ -155,7 +200,7 @@ func (r *Rule) enough(reports []report, need int, v *verdict) bool {
 		}
 		v.bad, v.calls = in.Bad, in.calls()
 		bad += 1e-9 // the weights are not exact
-		if bad >= float64(r.Failures) && bad >= r.Rate*calls && r.noAccident(bad-worstBad, calls-worstCalls, was) {
+		if bad >= float64(r.Failures) && bad >= r.Rate*calls && r.accident(bad-worstBad, calls-worstCalls, was) <= improbable {
 			return true
 		}
 		if in.calls() >= uint64(2*r.Failures) {
@@ -165,15 +210,15 @@ func (r *Rule) enough(reports []report, need int, v *verdict) bool {
 	return false
 }
 
-// noAccident reports whether so many bad calls, of all nodes but one, are improbable in a
-// fleet that has seen was before: that one may be a node that fails by itself, which makes
-// accidents of a few others look like an outage.
-func (r *Rule) noAccident(bad, calls float64, was count) bool {
+// accident returns the chance of so many bad calls, of all nodes but one, in a fleet that
+// has seen was before: that one may be a node that fails by itself, which makes accidents
+// of a few others look like an outage.
+func (r *Rule) accident(bad, calls float64, was count) float64 {
 	f := usual
 	if was.calls() >= uint64(4*r.Failures) {
 		f = float64(was.Bad) / float64(was.calls())
 	}
-	return tail(int(math.Ceil(calls)), int(bad), f) <= improbable
+	return tail(int(math.Ceil(calls)), int(bad), f)
 }
 
 // tail returns the chance that at least k of n calls are bad, each with the chance f.

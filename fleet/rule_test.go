@@ -33,6 +33,11 @@ func repeat(n int, r report) (all []report) {
 func TestJudge(t *testing.T) {
 	const no, ask, trip = 0, 1, 2
 	open := saw(0, 5).with(func(r *report) { r.Open = true })
+	tripped := saw(400, 5).with(func(r *report) { r.Open, r.Run = true, 5 })
+	busy := func(run uint64) report { // one call in a hundred fails, and just now that many one after the other
+		return saw(4000, 40).with(func(r *report) { r.Run = run; r.Was = count{40_000, 400} })
+	}
+	probed := func(r *report) { r.Probed = probedBad }
 	history := func(good, bad uint64) func(*report) {
 		return func(r *report) { r.Was = count{good, bad}.plus(r.Spans[0]) }
 	}
@@ -76,10 +81,22 @@ func TestJudge(t *testing.T) {
 		"quiet: the last ten calls decide": {repeat(5, saw(0, 1).with(func(r *report) {
 			r.Spans = []count{{2, 0}, {2, 0}, {2, 0}, {2, 3}, {2, 3}, {2, 9}}
 		})), 50, false, no},
-		"three of five that had calls are open":    {append(repeat(3, open.with(func(r *report) { r.Spans = nil })), repeat(2, saw(9, 0))...), 5, false, trip},
-		"three of many are open, others not heard": {repeat(3, open.with(func(r *report) { r.Spans = saw(0, 0).Spans })), 50, false, ask},
-		"three of many are open":                   {append(repeat(3, open.with(func(r *report) { r.Spans = saw(0, 0).Spans })), repeat(9, saw(9, 0))...), 50, true, no},
-		"two of two are open":                      {repeat(2, open.with(func(r *report) { r.Spans = saw(0, 0).Spans })), 2, false, no},
+		"three of five that had calls are open":                {append(repeat(3, open.with(func(r *report) { r.Spans = nil })), repeat(2, saw(9, 0))...), 5, false, trip},
+		"three of many are open, others not heard":             {repeat(3, open.with(func(r *report) { r.Spans = saw(0, 0).Spans })), 50, false, ask},
+		"three of many are open":                               {append(repeat(3, open.with(func(r *report) { r.Spans = saw(0, 0).Spans })), repeat(9, saw(9, 0))...), 50, true, ask},
+		"two of two are open":                                  {repeat(2, open.with(func(r *report) { r.Spans = saw(0, 0).Spans })), 2, false, trip},
+		"busy: two of three are open, the third saw one":       {[]report{tripped, tripped, busy(1)}, 3, false, trip},
+		"busy: ... and nobody knows of the third":              {[]report{tripped, tripped}, 3, false, ask},
+		"busy: ... and the third is well":                      {[]report{tripped, tripped, busy(0)}, 3, false, ask},
+		"busy: one of three is open":                           {[]report{tripped, busy(0), busy(0)}, 3, true, ask},
+		"busy: ... and one other's probe was bad":              {[]report{tripped, busy(0), busy(0).with(probed)}, 3, true, ask},
+		"busy: ... and two others' probes were bad":            {[]report{tripped, busy(0).with(probed), busy(0).with(probed)}, 3, true, trip},
+		"busy: one of two is open, the other's probe was bad":  {[]report{tripped, busy(0).with(probed)}, 2, true, trip},
+		"busy: one of two is open, the other's probe was good": {[]report{tripped, busy(0).with(func(r *report) { r.Probed = probedGood })}, 2, true, ask},
+		"busy: one of twelve is open, two probes were bad":     {append([]report{tripped, busy(0).with(probed), busy(0).with(probed)}, repeat(9, busy(0))...), 12, true, ask},
+		"busy: one is open, the others have had accidents":     {[]report{tripped, busy(2), busy(1)}, 3, true, ask},
+		"busy: none is open, all have had accidents":           {[]report{busy(2), busy(2), busy(2)}, 3, true, no},
+		"busy: none is open yet":                               {[]report{busy(4), busy(4), busy(4)}, 3, true, no},
 	} {
 		rule := Config{}.WithDefaults().Rule
 		got := no

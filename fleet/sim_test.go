@@ -123,7 +123,13 @@ func (n *simNode) drive() {
 	}
 	for _, name := range n.c.probes {
 		n.virtual.After(n.spread(50*time.Millisecond), func() {
-			n.c.probed(name, n.c.cfg.Probe(context.Background(), name), n.now())
+			var err error
+			for range opinionTries {
+				if err = n.c.cfg.Probe(context.Background(), name); err == nil {
+					break
+				}
+			}
+			n.c.probed(name, err, n.now())
 			n.drive()
 		})
 	}

@@ -41,10 +41,59 @@ func TestSecondOpinion(t *testing.T) {
 			if s.nodes[0].breakers["hotel"].State() == recloser.Closed {
 				t.Error("the node did not protect itself")
 			}
-			if c.probe != nil && probes != 1 {
-				t.Errorf("%d probes", probes)
+			want := 2 // nodes, which make up for the reporters that there are not
+			if c.trips {
+				want *= opinionTries
+			}
+			if c.probe != nil && probes != want {
+				t.Errorf("%d probes, want %d", probes, want)
 			}
 		})
+	}
+}
+
+// Calls that were good before an outage do not hide it from the other nodes: the defaults
+// protect two or three busy gateways as well as fifty quiet ones.
+func TestBusyNodeSharesItsTrip(t *testing.T) {
+	for _, nodes := range []int{2, 3} {
+		for _, probes := range []bool{true, false} {
+			p := &partner{}
+			cfg := Config{}
+			if probes {
+				cfg.Probe = func(context.Context, string) error {
+					if p.fails {
+						return errDown
+					}
+					return nil
+				}
+			}
+			caught, most := 0, 30*(nodes-1) // in ten outages; by its own rules it takes 50 of each
+			if probes {
+				most = 15 * (nodes - 1)
+			}
+			for seed := range uint64(10) {
+				s := newSim(t, seed, nodes, cfg, []string{"hotel"}, hotel())
+				for i, n := range s.nodes {
+					interval, each := time.Second/5, func(bool) {}
+					if i > 0 {
+						interval, each = 4*time.Second, func(let bool) {
+							if let && p.fails {
+								caught++
+							}
+						}
+					}
+					n.callers("hotel", interval, p.serve, each)
+				}
+				s.run(2 * time.Minute)
+				p.fails = true
+				s.await("the fleet trips", time.Minute, func() bool { return s.record("hotel").State == recloser.Open })
+				p.fails = false
+			}
+			t.Logf("%d nodes, probes %t: %d caught where callers are few, of ten outages", nodes, probes, caught)
+			if caught > most {
+				t.Errorf("at most %d allowed", most)
+			}
+		}
 	}
 }
 
@@ -145,7 +194,7 @@ func TestOldEvidence(t *testing.T) {
 // out all the same.
 func TestDoubtfulNodesTry(t *testing.T) {
 	names := []string{"a", "b", "c"}
-	s := newSim(t, 1, 5, Config{}, names, hotel())
+	s := newSim(t, 1, 5, Config{Rule: Rule{Failures: 50}}, names, hotel()) // they doubt sooner than they trip
 	down := map[string]*partner{"a": {}, "b": {}, "c": {}}
 	for _, n := range s.nodes {
 		for _, name := range names {

@@ -3,6 +3,8 @@
 package fleet
 
 import (
+	"context"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -142,16 +144,22 @@ func TestConvergence(t *testing.T) {
 	}
 }
 
-// newOneBadNode returns a fleet in which 1 % of all calls fail, and for one node all do in
-// half of the time.
-func newOneBadNode(t testing.TB, seed uint64, nodes int, names []string) *sim {
+// newOneBadNode returns a fleet in which 1 % of all calls and probes fail, and for one
+// node all do in half of the time.
+func newOneBadNode(t testing.TB, seed uint64, nodes int, interval time.Duration, names []string) *sim {
 	t.Helper()
-	s := newSim(t, seed, nodes, Config{}, names, hotel())
+	chance := rand.New(rand.NewPCG(seed, 3))
+	s := newSim(t, seed, nodes, Config{Probe: func(context.Context, string) error {
+		if chance.Float64() < 0.01 {
+			return errDown
+		}
+		return nil
+	}}, names, hotel())
 	s.tick = time.Second / 2
 	for i, n := range s.nodes {
 		for _, name := range names {
-			n.callers(name, 10*time.Second, func(n *simNode, _ string) (time.Duration, error) {
-				cut := i == 3 && n.now().Sub(epoch)%(10*time.Minute) < 5*time.Minute
+			n.callers(name, interval, func(n *simNode, _ string) (time.Duration, error) {
+				cut := i == min(3, nodes-1) && n.now().Sub(epoch)%(10*time.Minute) < 5*time.Minute
 				if cut || n.random.Float64() < 0.01 {
 					return 20 * time.Millisecond, errDown
 				}
@@ -177,13 +185,13 @@ func (s *sim) tripped(names []string) (all []string) {
 func TestOneBadNode(t *testing.T) {
 	for _, names := range [][]string{{"a"}, {"a", "b", "c", "d"}} {
 		for _, seed := range []uint64{346, 386, 588} { // of accidents in the first minute
-			young := newOneBadNode(t, seed, 20, names)
+			young := newOneBadNode(t, seed, 20, 10*time.Second, names)
 			young.run(time.Minute)
 			if all := young.tripped(names); len(all) > 0 {
 				t.Errorf("of %v: %v tripped at first: %+v", names, all, young.record(all[0]).Record)
 			}
 		}
-		s := newOneBadNode(t, 1, 20, names)
+		s := newOneBadNode(t, 1, 20, 10*time.Second, names)
 		s.run(time.Hour)
 		if all := s.tripped(names); len(all) > 0 {
 			t.Errorf("of %v: %v tripped: %+v", names, all, s.record(all[0]).Record)
@@ -194,13 +202,27 @@ func TestOneBadNode(t *testing.T) {
 	}
 }
 
+// The same where the others are few, and busy.
+func TestOneBadNodeAmongFew(t *testing.T) {
+	for nodes := 2; nodes <= 4; nodes++ {
+		s := newOneBadNode(t, uint64(nodes), nodes, 200*time.Millisecond, []string{"a"})
+		s.run(time.Hour)
+		if all := s.tripped([]string{"a"}); len(all) > 0 {
+			t.Errorf("of %d nodes: %+v", nodes, s.record("a").Record)
+		}
+		if s.ops[opPut] == 0 {
+			t.Error("nobody was asked")
+		}
+	}
+}
+
 // BenchmarkOneBadNode counts false trips; an iteration is an hour of 20 nodes.
 func BenchmarkOneBadNode(b *testing.B) {
 	trips, seed := 0, uint64(0)
 	for b.Loop() {
 		seed++
 		names := []string{"a", "b", "c", "d"}[:1+3*(seed%2)]
-		s := newOneBadNode(b, seed, 20, names)
+		s := newOneBadNode(b, seed, 20, 10*time.Second, names)
 		s.run(time.Hour)
 		if all := s.tripped(names); len(all) > 0 {
 			b.Logf("seed %d: %s: %+v", seed, all[0], s.record(all[0]).Record)
