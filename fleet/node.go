@@ -36,6 +36,9 @@ func New(cfg Config, store Store) (*Node, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
+	if store == nil {
+		return nil, errors.New("fleet: no store: give what redisstore.Open, pgstore.Open, OpenJournal or NewMemory returns")
+	}
 	random := rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
 	return &Node{
 		fleet: cfg.Fleet, name: cfg.Node, store: store, wake: make(chan struct{}, 1), ops: make(chan *op, 1), ended: make(chan struct{}),

@@ -136,7 +136,8 @@ func (m *member) close() {
 }
 
 // leads reports whether this node does for all what one node does. While the store is
-// away it is the node that did so last, as far as that one knows.
+// away it is the node that did so last, as far as that one knows; messages are sent by
+// some of the others, too, as that one may not have seen what they have to tell.
 func (m *member) leads(role string) bool {
 	if m == nil {
 		return true
@@ -148,7 +149,26 @@ func (m *member) leads(role string) bool {
 	if s.Mode == fleet.Shared {
 		m.had[role] = holds
 	}
-	return holds || m.had[role]
+	return holds || m.had[role] || role == roleSender && standsIn(s, time.Now())
+}
+
+// While the store has been away for standInAfter, the first standIns nodes by name tell
+// what they see themselves: enough for an outage that the last sender has no calls of, and
+// not a message of each of fifty nodes.
+const (
+	standInAfter = 10 * time.Second
+	standIns     = 3
+)
+
+// standsIn reports whether a node with that status is one of those.
+func standsIn(s *fleet.Status, now time.Time) bool {
+	before := 0
+	for i := range s.Nodes {
+		if s.Nodes[i].Name < s.Node {
+			before++
+		}
+	}
+	return s.Mode != fleet.Shared && now.Sub(s.Since) >= standInAfter && before < standIns
 }
 
 // status returns what is known of the fleet, and of each breaker by name; nil if this

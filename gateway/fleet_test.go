@@ -326,6 +326,32 @@ func TestG11_ThreeNodesProbeAsOne(t *testing.T) {
 	eventually.True(t, patience, func() bool { return s.pings.Load() > before }, "it to probe")
 }
 
+// While the store is away three of many nodes tell what they see, beside the last sender.
+func TestFleetStandIns(t *testing.T) {
+	now := time.Now()
+	nodes := func(n int) (all []fleet.NodeStatus) {
+		for i := range n {
+			all = append(all, fleet.NodeStatus{Name: fmt.Sprintf("gate-%02d", n-i)})
+		}
+		return all
+	}
+	for name, c := range map[string]struct {
+		s    fleet.Status
+		want bool
+	}{
+		"the store is there":           {fleet.Status{Mode: fleet.Shared, Node: "gate-01", Nodes: nodes(2)}, false},
+		"the first of fifty":           {fleet.Status{Mode: fleet.Kept, Node: "gate-01", Nodes: nodes(50)}, true},
+		"the third of fifty":           {fleet.Status{Mode: fleet.Alone, Node: "gate-03", Nodes: nodes(50)}, true},
+		"the fourth of fifty":          {fleet.Status{Mode: fleet.Alone, Node: "gate-04", Nodes: nodes(50)}, false},
+		"it has only just gone":        {fleet.Status{Mode: fleet.Kept, Node: "gate-01", Nodes: nodes(50), Since: now.Add(-time.Second)}, false},
+		"it was away when all started": {fleet.Status{Mode: fleet.Alone, Node: "gate-09"}, true},
+	} {
+		if got := standsIn(&c.s, now); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
 // What is added at run time on one node is there on all.
 func TestFleetSharesDependencies(t *testing.T) {
 	s := newSite(t)
