@@ -12,8 +12,11 @@ const (
 	nodeKey   = "node"
 	beatEvery = 5 * time.Second
 	beatTTL   = 3 * beatEvery
-	// mostHolds is how many bytes of names a node says of records that it holds: those that
-	// are not closed, or not for long.
+	// troubledEvery is how often a node looks what the others say of themselves that has
+	// something to ask: are they in doubt as well, have they cut off the same?
+	troubledEvery = time.Second
+	// mostHolds is how many bytes of names a node says of records that it holds, those that
+	// are not closed, or not for long; and of what it has cut off by itself.
 	mostHolds = MaxData / 4
 )
 
@@ -23,6 +26,8 @@ type pulse struct {
 	Settings uint64            `json:"settings,omitempty"`
 	Doubtful bool              `json:"doubtful,omitempty"`
 	Holds    map[string]uint64 `json:"holds,omitempty"` // Rev.ID by name
+	Open     []string          `json:"open,omitempty"`  // names of what its own rules have opened, and all together have not
+	More     bool              `json:"more,omitempty"`  // there are more of both than it says
 }
 
 // peer is a node that lives.
@@ -35,9 +40,10 @@ type peer struct {
 
 // beat keeps this node known to the others, and the others to it.
 type beat struct {
-	sayAt, lookAt time.Time
-	peers         []peer // this node too, once it was heard
-	twin          bool   // another process has the name of this node
+	sayAt    time.Time
+	lookedAt time.Time // zero: not yet
+	peers    []peer    // this node too, once it was heard
+	twin     bool      // another process has the name of this node
 }
 
 // soon has this node say something new of itself.
@@ -48,9 +54,13 @@ func (b *beat) soon(now time.Time) {
 }
 
 func (b *beat) wanted(c *coordinator, now time.Time) *op {
+	every := beatEvery
+	if c.troubled {
+		every = troubledEvery
+	}
 	switch {
-	case !now.Before(b.lookAt): // before this node's row is written again, so that it is seen if another has
-		b.lookAt = now.Add(beatEvery)
+	case now.Sub(b.lookedAt) >= every: // before this node's row is written again, so that it is seen if another has
+		b.lookedAt = now
 		return &op{kind: opSaid, key: nodeKey}
 	case !now.Before(b.sayAt):
 		b.sayAt = now.Add(beatEvery)
@@ -63,10 +73,19 @@ func (c *coordinator) pulse(now time.Time) pulse {
 	p := pulse{Version: clip(c.cfg.Version), Settings: c.cfg.Settings, Doubtful: c.doubtful, Holds: map[string]uint64{}}
 	size := 0
 	for _, m := range c.members {
-		if m.held.ID == 0 || m.held.State == recloser.Closed && m.held.age(now) >= time.Minute {
+		own := m.own()
+		holds := m.held.ID != 0 && (m.held.State != recloser.Closed || m.held.age(now) < time.Minute)
+		if !own && !holds {
 			continue
 		}
-		if size += len(m.name) + 30; size <= mostHolds {
+		if size += len(m.name) + 30; size > mostHolds {
+			p.More = true
+			break
+		}
+		if own {
+			p.Open = append(p.Open, m.name)
+		}
+		if holds {
 			p.Holds[m.name] = m.held.ID
 		}
 	}

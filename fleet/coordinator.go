@@ -41,6 +41,7 @@ type coordinator struct {
 	roles    []*candidacy
 	probes   []string // dependencies to probe now, for who drives
 	doubtful bool
+	troubled bool      // it is, or something is open here and not for all
 	doubtAt  time.Time // when it was asked whether it is
 	news     bool      // a call was bad since
 	stranger bool      // the store is not for this node
@@ -77,8 +78,10 @@ func (c *coordinator) step(now time.Time) {
 		c.hung = true
 		c.lose(now, errHung)
 	}
+	c.troubled = c.doubtful
 	for _, m := range c.members {
 		m.look(c, now)
+		c.troubled = c.troubled || m.own()
 	}
 	if c.news || now.Sub(c.doubtAt) >= time.Second {
 		c.doubt(now)
@@ -108,7 +111,7 @@ func (c *coordinator) wanted(now time.Time) *op {
 	if o := c.putAbout(); o != nil {
 		return o
 	}
-	if c.beat.lookAt.IsZero() { // who the others are comes before what they say
+	if c.beat.lookedAt.IsZero() { // who the others are comes before what they say
 		return c.beat.wanted(c, now)
 	}
 	for _, m := range c.members {

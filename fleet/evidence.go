@@ -60,6 +60,9 @@ func (m *member) notice(c *coordinator, before, r recloser.Report, now time.Time
 	if opened {
 		m.seen.forgive(c.cfg.Rule.Window, now)
 	}
+	if isOpen(r) != isOpen(before) {
+		c.beat.soon(now)
+	}
 	if m.held.State != recloser.Closed || !c.synced {
 		return
 	}
@@ -214,10 +217,10 @@ func (m *member) judge(c *coordinator, rows []Row, now time.Time) {
 func (m *member) trip(c *coordinator, v *verdict, now time.Time) *next {
 	n := m.open(c, recloser.ReasonFleet, "", now)
 	n.Seen, n.Nodes = v.seen, max(c.beat.live(), v.seen)
-	n.Note = fmt.Sprintf("%d of %d calls bad, seen by %d of %d nodes", v.bad, v.calls, v.seen, n.Nodes)
+	n.Note = fmt.Sprintf("%d of %d calls bad", v.bad, v.calls)
 	switch {
 	case v.latest:
-		n.Note = fmt.Sprintf("%d of the last %d calls bad, seen by %d of %d nodes", v.bad, v.calls, v.seen, n.Nodes)
+		n.Note = fmt.Sprintf("%d of the last %d calls bad", v.bad, v.calls)
 	case v.openRule:
 		n.Note = fmt.Sprintf("%d of %d nodes have tripped by themselves", v.open, n.Nodes)
 	}

@@ -87,7 +87,7 @@ func BenchmarkStep(b *testing.B) {
 				c.join(newBreaker(b, fmt.Sprint(i)))
 			}
 			c.synced, c.toJoin, c.aboutRev = true, false, Rev{1, 1}
-			c.beat.sayAt, c.beat.lookAt = now.Add(time.Hour), now.Add(time.Hour)
+			c.beat.sayAt, c.beat.lookedAt = now.Add(time.Hour), now.Add(time.Hour)
 			b.ReportAllocs()
 			for b.Loop() {
 				c.step(now)

@@ -164,7 +164,7 @@ func TestNodes(t *testing.T) {
 			t.Errorf("%+v", o)
 		}
 		<-time.After(7 * time.Second)
-		if b := a.Status().Breakers[0]; b.Holders != 2 || b.NotShared != nil || b.Record.State != recloser.Isolated {
+		if b := a.Status().Breakers[0]; len(b.Views) != 2 || b.Views[1] != (View{Node: "b", State: recloser.Isolated}) || b.NotShared != nil || b.Record.State != recloser.Isolated {
 			t.Errorf("%+v", b)
 		}
 		<-time.After(53 * time.Second) // its end has passed

@@ -111,6 +111,61 @@ func TestLoneReporterAmongMany(t *testing.T) {
 	}
 }
 
+// Every node knows which of them have cut off by themselves, soon, and what all together
+// had seen when they did.
+func TestSeen(t *testing.T) {
+	s := newSim(t, 1, 3, Config{}, []string{"a"}, hotel())
+	p, well := &partner{fails: true}, &partner{}
+	for _, n := range s.nodes[1:] {
+		n.callers("a", time.Second, well.serve, nil)
+	}
+	s.run(time.Minute)
+	seen := func(want Seen, first View) {
+		t.Helper()
+		for _, n := range s.nodes {
+			st := n.c.status(s.now()).Breakers[0]
+			views := map[string]View{}
+			for _, v := range st.Views {
+				views[v.Node] = v
+			}
+			if st.Seen != want || len(views) != 3 || st.Views[0].Node != n.c.cfg.Node || views[first.Node] != first {
+				t.Errorf("%s: %q and %+v, want %q and %+v", n.c.cfg.Node, st.Seen, st.Views, want, first)
+			}
+		}
+	}
+	seen(Seen{}, View{Node: "node-00", State: recloser.Closed})
+	for range 8 {
+		s.nodes[0].call("a", p.serve)
+		s.run(200 * time.Millisecond)
+	}
+	s.run(2 * time.Second)
+	if st := s.nodes[0].c.status(s.now()).Breakers[0]; st.Record.State != recloser.Closed || !st.Views[0].Own {
+		t.Fatalf("%+v: it was to trip by itself", st)
+	}
+	s.run(beatEvery + time.Second)
+	seen(Seen{By: 1, Of: 3, Who: "node-00", Own: true}, View{Node: "node-00", State: recloser.Open, Own: true})
+	if got := s.nodes[0].c.pulse(s.now()).Open; len(got) != 1 {
+		t.Errorf("it says of %q", got)
+	}
+	s.nodes[0].cut = true
+	s.run(beatEvery)
+	if got := s.nodes[0].c.status(s.now()).Breakers[0].Seen; got != (Seen{By: 1, Who: "node-00", Own: true}) {
+		t.Errorf("without the store: %q", got)
+	}
+	s.nodes[0].cut = false
+	s.run(20 * time.Second)
+	for _, n := range s.nodes[1:] {
+		n.callers("a", 100*time.Millisecond, p.serve, nil)
+	}
+	s.await("all cut off", time.Minute, func() bool { return s.record("a").State == recloser.Open })
+	s.run(beatEvery + 2*time.Second)
+	if v := s.record("a"); v.State == recloser.Closed || v.Seen < 2 || v.Nodes != 3 {
+		t.Errorf("%+v", v.Record)
+	} else {
+		seen(Seen{By: v.Seen, Of: 3}, View{Node: "node-01", State: v.State})
+	}
+}
+
 // What fails to everybody everywhere is our own uplink: nobody decides for others.
 func TestUplink(t *testing.T) {
 	names := []string{"a", "b", "c", "d"}

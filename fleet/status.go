@@ -43,9 +43,21 @@ type BreakerStatus struct {
 	Record    Record
 	Rev       Rev
 	Age       time.Duration // of the record, by the store's clock
-	Holders   int           // nodes of Status.Nodes that hold this very record, where that is told: while it is not closed, and a minute after
-	NotShared *Record       // an operator's act on this node that the others do not know yet
-	Trial     bool          // this node holds the lease of a trial
+	Seen      Seen
+	Views     []View  // of the nodes, this one first
+	NotShared *Record // an operator's act on this node that the others do not know yet
+	Trial     bool    // this node holds the lease of a trial
+}
+
+// Seen returns the Seen of a breaker's Status, as it is now; of one that has not joined
+// it says nothing.
+func (n *Node) Seen(name string) (s Seen) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if m := n.c.byName[name]; m != nil {
+		s = n.c.seen(m)
+	}
+	return s
 }
 
 // Status returns what the node knows.
@@ -76,11 +88,7 @@ func (c *coordinator) status(now time.Time) Status {
 		if m.held.Rev == (Rev{}) {
 			b.Age = 0
 		}
-		for i := range c.beat.peers {
-			if id := c.beat.peers[i].Holds[m.name]; id != 0 && id == m.held.ID {
-				b.Holders++
-			}
-		}
+		b.Seen, b.Views = c.seen(m), c.views(m)
 		if m.act != nil {
 			act := m.act.Record
 			b.NotShared = &act

@@ -33,10 +33,21 @@ func (g *Gateway) logTransition(id, key string, t recloser.Transition) {
 	if t.Cause != nil {
 		attrs = append(attrs, slog.String("cause", t.Cause.Error()))
 	}
+	if by := g.seenBy(t); by != "" {
+		attrs = append(attrs, slog.String("note", t.Note), slog.String("seen_by", by))
+	}
 	if t.By != "" {
 		attrs = append(attrs, slog.String("by", t.By), slog.String("note", t.Note))
 	}
 	g.log.LogAttrs(context.Background(), level, "dependency changed state", attrs...)
+}
+
+// seenBy says which nodes had seen a dependency fail that all together have cut off.
+func (g *Gateway) seenBy(t recloser.Transition) string {
+	if t.Reason != recloser.ReasonFleet || t.To != recloser.Open {
+		return ""
+	}
+	return g.member.seen(t.Name).String()
 }
 
 // recordTransition keeps a transition in the history.
@@ -50,6 +61,9 @@ func (g *Gateway) recordTransition(id, key string, t recloser.Transition) {
 	}
 	if key != "" {
 		e.Text = id + ", key " + e.Text
+	}
+	if by := g.seenBy(t); by != "" {
+		e.Note += ", seen by " + by
 	}
 	if t.Cause != nil {
 		e.Cause = cut(t.Cause.Error(), maxCause)

@@ -38,13 +38,13 @@ type member struct {
 	mu     sync.Mutex
 	joined []*dependency.Dependency // as the list of dependencies was when it was looked at last
 	had    map[string]bool          // roles that this node had while the store was there
-	seen   *fleet.Status            // not older than seenFor; not to be changed
+	known  *fleet.Status            // not older than knownFor; not to be changed
 	of     map[string]*fleet.BreakerStatus
-	seenAt time.Time
+	lookAt time.Time // when known is that old
 }
 
-// seenFor is how long a look at the fleet serves all who ask.
-const seenFor = 200 * time.Millisecond
+// knownFor is how long a look at the fleet serves all who ask.
+const knownFor = 200 * time.Millisecond
 
 // newMember opens the store that c names, which need not be there; nil if it names none
 // and none is given.
@@ -179,15 +179,32 @@ func (m *member) status() (*fleet.Status, map[string]*fleet.BreakerStatus) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if now := time.Now(); now.Sub(m.seenAt) > seenFor {
-		seen := m.node.Status()
-		m.seen, m.seenAt = &seen, now
-		m.of = make(map[string]*fleet.BreakerStatus, len(m.seen.Breakers))
-		for i := range m.seen.Breakers {
-			m.of[m.seen.Breakers[i].Name] = &m.seen.Breakers[i]
+	if now := time.Now(); !now.Before(m.lookAt) {
+		known := m.node.Status()
+		m.known, m.lookAt = &known, now.Add(knownFor)
+		m.of = make(map[string]*fleet.BreakerStatus, len(known.Breakers))
+		for i := range known.Breakers {
+			m.of[known.Breakers[i].Name] = &known.Breakers[i]
 		}
 	}
-	return m.seen, m.of
+	return m.known, m.of
+}
+
+// seen says which nodes have seen a dependency fail.
+func (m *member) seen(id string) fleet.Seen {
+	if m == nil {
+		return fleet.Seen{}
+	}
+	return m.node.Seen(id)
+}
+
+// allInDoubt returns how many nodes there are if calls of all of them fail to half of what
+// they call, else 0.
+func (m *member) allInDoubt() int {
+	if s, _ := m.status(); s != nil && s.Uplink {
+		return len(s.Nodes)
+	}
+	return 0
 }
 
 // match has the breakers of all dependencies there are follow the fleet, and no others.

@@ -91,7 +91,7 @@ func (w *way) Elect(ctx context.Context, role, node string, ttl time.Duration) (
 	return w.Store.Elect(ctx, role, node, ttl)
 }
 
-// site is three gateways that share a store, in front of one hotel.
+// site is three gateways that share a store, in front of three hotels, which are one server.
 type site struct {
 	nodes []*Gateway
 	ways  []*way
@@ -99,7 +99,7 @@ type site struct {
 	down  atomic.Bool
 	calls atomic.Int64 // that reached the hotel
 	pings atomic.Int64
-	cards chan string // titles
+	cards chan string // as they were sent
 }
 
 func newSite(t *testing.T) *site {
@@ -125,9 +125,7 @@ func newSiteOn(t *testing.T, yaml string, of func() *way) *site {
 	t.Cleanup(hotel.Close)
 	teams := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		_, title, _ := strings.Cut(string(body), `"fallbackText":"`)
-		title, _, _ = strings.Cut(title, `"`)
-		s.cards <- title
+		s.cards <- string(body)
 		w.WriteHeader(http.StatusAccepted)
 	}))
 	t.Cleanup(teams.Close)
@@ -143,12 +141,14 @@ func newSiteOn(t *testing.T, yaml string, of func() *way) *site {
 		c := parse(t, fmt.Sprintf(`
 listen: "127.0.0.1:0"
 admin: { listen: "127.0.0.1:0" }
-fleet: { node: node-%d, reporters: 2 }
+fleet: { node: node-%[1]d, reporters: 2 }
 dependencies:
-  hotel-1: { url: %q, name: Aurora, probe: { path: /ping, idle: 1s }, breaker: { open_for: 1s, jitter: off, spread: off } }
+  hotel-1: { url: %[2]q, name: Aurora, probe: { path: /ping, idle: 1s }, breaker: { open_for: 1s, jitter: off, spread: off } }
+  hotel-2: { url: %[2]q, breaker: { open_for: 1s, jitter: off, spread: off } }
+  hotel-3: { url: %[2]q, breaker: { open_for: 1s, jitter: off, spread: off } }
 routes: [ { path: "/hotels/{dependency}/*" } ]
-alerts: { calm: 1s, teams: [ { url: %q } ] }
-%s
+alerts: { calm: 1s, teams: [ { url: %[3]q } ] }
+%[4]s
 `, i, hotel.URL, teams.URL, yaml))
 		o := Options{Config: c, Log: slog.New(slog.NewTextHandler(log, nil)), Version: "test"}
 		if of != nil {
@@ -178,7 +178,12 @@ alerts: { calm: 1s, teams: [ { url: %q } ] }
 // call makes a call through a node, and returns its status.
 func (s *site) call(t *testing.T, node int) int {
 	t.Helper()
-	resp, err := http.Get("http://" + s.nodes[node].Addr() + "/hotels/hotel-1/guests/17")
+	return s.callOf(t, node, 1)
+}
+
+func (s *site) callOf(t *testing.T, node, hotel int) int {
+	t.Helper()
+	resp, err := http.Get(fmt.Sprintf("http://%s/hotels/hotel-%d/guests/17", s.nodes[node].Addr(), hotel))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,15 +218,26 @@ func (s *site) closes(t *testing.T) {
 	}, "all to be closed")
 }
 
-func (s *site) card(t *testing.T, want string) {
+func (s *site) card(t *testing.T, want ...string) {
 	t.Helper()
 	select {
 	case got := <-s.cards:
-		if !strings.Contains(got, want) {
-			t.Errorf("people were told %q, want %q", got, want)
+		for _, w := range want {
+			if !strings.Contains(got, w) {
+				t.Errorf("people were told %s, want %q", got, w)
+			}
 		}
 	case <-time.After(patience):
 		t.Errorf("nobody was told %q", want)
+	}
+}
+
+func (s *site) noCard(t *testing.T) {
+	t.Helper()
+	select {
+	case more := <-s.cards:
+		t.Errorf("people were told %s as well", more)
+	default:
 	}
 }
 
@@ -247,15 +263,69 @@ func (s *site) tripsTogether(t *testing.T) {
 	if code := s.call(t, 2); code != http.StatusServiceUnavailable {
 		t.Errorf("the third node answers %d", code)
 	}
-	s.card(t, "Aurora")
+	s.card(t, "Aurora is cut off", "Seen by", "2 of 3 nodes")
 	s.down.Store(false)
 	s.closes(t)
-	s.card(t, "Aurora")
-	select {
-	case more := <-s.cards:
-		t.Errorf("people were told %q as well", more)
-	default:
+	s.card(t, "Aurora is back", "2 of 3 nodes")
+	s.noCard(t)
+}
+
+// Where calls of all nodes fail to all hotels nobody decides for the others; people are
+// told once that it is what the nodes have in common, and once that it is over.
+func TestFleetInDoubt(t *testing.T) {
+	s := newSite(t)
+	each := func(node, times int) {
+		for hotel := 1; hotel <= 3; hotel++ {
+			for range times {
+				s.callOf(t, node, hotel)
+			}
+		}
 	}
+	doubt := func(node, want int) {
+		t.Helper()
+		eventually.True(t, patience, func() bool {
+			doubtful := 0
+			for _, n := range s.nodes[node].member.node.Status().Nodes {
+				if n.Doubtful {
+					doubtful++
+				}
+			}
+			return doubtful == want
+		}, fmt.Sprintf("node %d to know that %d are in doubt", node, want))
+	}
+	for i := range s.nodes {
+		each(i, 1)
+	}
+	s.down.Store(true)
+	for i := range s.nodes {
+		each(i, 2)
+		doubt(min(i+1, 2), i+1) // what it says counts for nothing to the next one
+	}
+	for i := range s.nodes {
+		doubt(i, 3)
+		each(i, 4)
+	}
+	s.all(t, recloser.Open)
+	s.card(t, "cut off", "Calls of all 3 nodes fail to half of what they call")
+	for _, b := range s.nodes[0].member.node.Status().Breakers {
+		if b.Record.State != recloser.Closed || !b.Seen.Own {
+			t.Errorf("%s was decided for all: %+v", b.Name, b)
+		}
+	}
+	s.down.Store(false)
+	eventually.True(t, patience, func() bool {
+		for i := range s.nodes {
+			each(i, 1)
+			for _, d := range s.nodes[i].Dependencies().All() {
+				if d.Breaker.State() != recloser.Closed {
+					return false
+				}
+			}
+		}
+		return true
+	}, "all to be closed")
+	s.card(t, "are back")
+	s.noCard(t)
 }
 
 // An operator's act on one node is in force on all, and so is its end; one that was done

@@ -126,6 +126,8 @@ func (g *Gateway) newAlerts() *alert.Alerts {
 		Limits:       g.limits,
 		Covers:       func(id string) bool { return g.maintenance.Covers(id) },
 		Us:           g.uplink.Us,
+		AllInDoubt:   g.member.allInDoubt,
+		Seen:         g.member.seen,
 		History:      g.history,
 		Log:          g.log,
 	})

@@ -199,6 +199,16 @@ func whyOf(d client.Dependency) string {
 	if n := keysCutOff(d); n > 0 {
 		why = fmt.Sprintf("%d of %s cut off; %s", n, count(d.Keys.Count, "key", "keys"), why)
 	}
+	switch f := d.Fleet; {
+	case f == nil:
+	case f.NotShared:
+		why += "; not yet shared: the other nodes do not know of it"
+	case f.SeenBy == "":
+	case d.State == "open" || d.State == "half-open":
+		why += "; seen by " + f.SeenBy
+	default:
+		why += "; but cut off by " + f.SeenBy
+	}
 	return why
 }
 

@@ -66,6 +66,23 @@ func TestErrorsShowNoControlCharacters(t *testing.T) {
 	}
 }
 
+// With several nodes it says which of them have seen it, and what they do not know yet.
+func TestStatusOfFleet(t *testing.T) {
+	g := newFakeGateway(t)
+	for state, want := range map[string]string{
+		`"open","fleet":{"seen_by":"2 of 3 nodes"}`:                           "x; seen by 2 of 3 nodes",
+		`"closed","fleet":{"seen_by":"1 of 3 nodes, by its own rules: gate"}`: "x; but cut off by 1 of 3 nodes, by its own rules: gate",
+		`"isolated","fleet":{"seen_by":"","not_shared":true}`:                 "x; not yet shared: the other nodes do not know of it",
+		`"closed","fleet":{"seen_by":""}`:                                     "x",
+		`"closed","fleet":null`:                                               "x",
+	} {
+		g.answer("GET", "/dependencies", 200, `{"dependencies":[{"id":"aurora","since":"2026-11-30T09:00:00Z","explain":"x","state":`+state+`}]}`)
+		if r := run(t, "status"); !strings.HasSuffix(r.stdout, "  "+want+"\n") {
+			t.Errorf("%s: %+v", state, r)
+		}
+	}
+}
+
 // What the state says is of calls without a key: those who have one are told, too.
 func TestStatusOfKeys(t *testing.T) {
 	g := newFakeGateway(t)

@@ -53,7 +53,7 @@ type Dependency struct {
 	Probe       *Probe      `json:"probe" doc:"What the health checks of the gateway say; null without"`
 	Keys        *Keys       `json:"keys" doc:"The breakers by key, if it has any; state, window and what follows from them are of the calls without a key, the numbers of running calls and since the start of all"`
 	Maintenance *Occurrence `json:"maintenance" doc:"The planned isolation that is in force, if one is"`
-	Nodes       []NodeState `json:"nodes" nullable:"false" doc:"How the process that answers sees it"`
+	Nodes       []NodeState `json:"nodes" nullable:"false" doc:"How each process has it, the one that answers first; others as they said last, within seconds"`
 	Fleet       *Shared     `json:"fleet" doc:"What the gateways that share a store have agreed on; null: this one is alone"`
 }
 
@@ -182,7 +182,7 @@ func (a *api) view(d *dependency.Dependency) Dependency {
 		out.Refused[string(reason)] = s.Refused[reason]
 	}
 	out.Fleet = a.sharedOf(d)
-	out.Nodes = []NodeState{{Node: a.Node, State: out.State, Since: out.Since}}
+	out.Nodes = a.nodesOf(d, &out)
 	return out
 }
 

@@ -41,10 +41,10 @@ type Shared struct {
 	By        string   `json:"by" doc:"The operator, if it was one"`
 	Note      string   `json:"note" doc:"For people: what the gateways had seen"`
 	Decided   string   `json:"decided" doc:"The gateway that wrote it down"`
-	Seen      int      `json:"seen" doc:"Gateways that had seen bad calls when it was cut off"`
-	Of        int      `json:"of" doc:"Gateways there were then"`
-	Holders   int      `json:"holders" doc:"Gateways that are known to follow it now; told while it is not closed"`
-	Members   int      `json:"members" doc:"Gateways there are now"`
+	SeenBy    string   `json:"seen_by" doc:"Which gateways have seen it fail, in words: 2 of 3 nodes; empty where it is not cut off, or not for its calls"`
+	Seen      int      `json:"seen" doc:"Gateways that had seen bad calls when all cut it off; those that have cut it off if apart is true"`
+	Of        int      `json:"of" doc:"Gateways there were then; 0 while the store is away"`
+	Apart     bool     `json:"apart" doc:"It is cut off by gateways each for itself, not by all together: see nodes"`
 	NotShared bool     `json:"not_shared" doc:"An operator's act on this gateway is not yet known to the others"`
 }
 
@@ -108,16 +108,14 @@ func (a *api) fleetSeen() *Fleet {
 
 // sharedOf returns what the fleet says of a dependency; nil: it is not shared.
 func (a *api) sharedOf(d *dependency.Dependency) *Shared {
-	if s, of := a.Fleet(); s != nil && of[d.ID] != nil {
-		return newShared(s, of[d.ID])
+	_, of := a.Fleet()
+	b := of[d.ID]
+	if b == nil {
+		return nil
 	}
-	return nil
-}
-
-func newShared(s *fleet.Status, b *fleet.BreakerStatus) *Shared {
 	r := &b.Record
 	return &Shared{
 		State: r.State.String(), Reason: string(r.Reason), By: r.By, Note: cut(r.Note, maxText), Decided: r.Node,
-		Seen: r.Seen, Of: r.Nodes, Holders: b.Holders, Members: len(s.Nodes), NotShared: b.NotShared != nil,
+		SeenBy: cut(b.Seen.String(), maxText), Seen: b.Seen.By, Of: b.Seen.Of, Apart: b.Seen.Own, NotShared: b.NotShared != nil,
 	}
 }

@@ -16,15 +16,16 @@ import (
 // Numbers are what passes too fast to be told as something that happened. Those that
 // are most often 0 or false are left out then: 500 dependencies are told of each 2 s.
 type Numbers struct {
-	Share   *float64 `json:"share" doc:"Of bad calls in the window; null while there are not enough calls"`
-	Judged  uint64   `json:"judged" doc:"Calls in the window"`
-	Run     int      `json:"run,omitzero" doc:"Bad calls in a row; absent: 0"`
-	Trials  uint64   `json:"trials,omitzero" doc:"Good ones, of a dependency that is half-open; absent: 0"`
-	AtRisk  bool     `json:"at_risk,omitzero" doc:"As at_risk of the dependency; absent: false"`
-	Refused uint64   `json:"refused,omitzero" doc:"Calls not let through since the start; absent: 0"`
-	Rate    float64  `json:"rate" doc:"Calls per second that ended, over the last 10 s"`
-	P95MS   float64  `json:"p95_ms" doc:"Of calls that ended, the highest of the last 10 s; 0 without any"`
-	Last    [3]int   `json:"last" doc:"Calls in the last 2 s: good, bad, refused"`
+	Share     *float64 `json:"share" doc:"Of bad calls in the window; null while there are not enough calls"`
+	Judged    uint64   `json:"judged" doc:"Calls in the window"`
+	Run       int      `json:"run,omitzero" doc:"Bad calls in a row; absent: 0"`
+	Trials    uint64   `json:"trials,omitzero" doc:"Good ones, of a dependency that is half-open; absent: 0"`
+	AtRisk    bool     `json:"at_risk,omitzero" doc:"As at_risk of the dependency; absent: false"`
+	NotShared bool     `json:"not_shared,omitzero" doc:"As fleet.not_shared of the dependency; absent: false"`
+	Refused   uint64   `json:"refused,omitzero" doc:"Calls not let through since the start; absent: 0"`
+	Rate      float64  `json:"rate" doc:"Calls per second that ended, over the last 10 s"`
+	P95MS     float64  `json:"p95_ms" doc:"Of calls that ended, the highest of the last 10 s; 0 without any"`
+	Last      [3]int   `json:"last" doc:"Calls in the last 2 s: good, bad, refused"`
 
 	spared Spared
 }
@@ -101,6 +102,9 @@ func (a *api) numbersOf(ctx context.Context, d *dependency.Dependency, now time.
 	s, cfg := d.Stats(), d.Breaker.Config()
 	n := Numbers{
 		Judged: s.Window.Judged(), Run: s.Window.Run, AtRisk: near(s, cfg), spared: sparedBy(s),
+	}
+	if _, of := a.Fleet(); of[d.ID] != nil {
+		n.NotShared = of[d.ID].NotShared != nil
 	}
 	n.Refused = n.spared.Calls
 	if s.Automatic == recloser.HalfOpen {

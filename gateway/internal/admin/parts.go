@@ -107,11 +107,36 @@ func keysOf(d *dependency.Dependency) *Keys {
 	return k
 }
 
-// NodeState is how one process sees a dependency.
+// NodeState is how one process has a dependency.
 type NodeState struct {
-	Node  string    `json:"node" doc:"Its name"`
-	State string    `json:"state" doc:"As state of the dependency"`
-	Since time.Time `json:"since"`
+	Node   string     `json:"node" doc:"Its name"`
+	State  string     `json:"state" doc:"As state of the dependency"`
+	Since  *time.Time `json:"since" doc:"null of others than the one that answers"`
+	Apart  bool       `json:"apart" doc:"Cut off by its own rules: all together have not cut it off"`
+	Behind bool       `json:"behind" doc:"It has not said yet that it does as all have agreed"`
+}
+
+// nodesOf returns how each node has d, of which this one shows v.
+func (a *api) nodesOf(d *dependency.Dependency, v *Dependency) []NodeState {
+	since := v.Since
+	all := []NodeState{{Node: a.Node, State: v.State, Since: &since}}
+	_, of := a.Fleet()
+	b := of[d.ID]
+	if b == nil {
+		return all
+	}
+	for i, n := range b.Views {
+		if i == 0 {
+			all[0].Apart = n.Own
+			continue
+		}
+		s := NodeState{Node: n.Node, State: n.State.String(), Apart: n.Own, Behind: n.Behind}
+		if v.Maintenance != nil && n.State == recloser.Isolated {
+			s.State = maintenanceState
+		}
+		all = append(all, s)
+	}
+	return all
 }
 
 // Occurrence is one time that a maintenance lasts.

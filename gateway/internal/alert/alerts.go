@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/fleet"
 	"github.com/recloser-go/recloser/gateway/internal/channel"
 	"github.com/recloser-go/recloser/gateway/internal/config"
 	"github.com/recloser-go/recloser/gateway/internal/history"
@@ -37,6 +38,8 @@ type Options struct {
 	Limits       func(id string) message.Limits // nil: messages do not tell them
 	Covers       func(id string) bool           // a maintenance is in force; nil: never
 	Us           func() bool                    // it is rather our own network; nil: never
+	AllInDoubt   func() int                     // so it is at all nodes of a fleet: how many there are, else 0; nil: never
+	Seen         func(id string) fleet.Seen     // which nodes have seen it fail; nil: there is one node
 
 	History *history.History // required: where incidents and messages are kept
 	Log     *slog.Logger     // nil: nothing is logged
@@ -104,6 +107,12 @@ func New(o Options) *Alerts {
 	if o.Us == nil {
 		o.Us = func() bool { return false }
 	}
+	if o.AllInDoubt == nil {
+		o.AllInDoubt = func() int { return 0 }
+	}
+	if o.Seen == nil {
+		o.Seen = func(string) fleet.Seen { return fleet.Seen{} }
+	}
 	a := &Alerts{
 		o: o, panel: strings.TrimRight(o.PanelURL, "/"),
 		wake: make(chan struct{}, 1), quit: make(chan struct{}),
@@ -111,6 +120,7 @@ func New(o Options) *Alerts {
 	a.box = outbox.New(outbox.Options{Channels: a.tell(o.Config), History: o.History, Log: o.Log})
 	a.incidents = incident.New(a.told.Load().rules(), incident.World{
 		Dependencies: o.Dependencies, Stats: o.Stats, Limits: o.Limits, Covers: o.Covers, Us: o.Us,
+		AllInDoubt: o.AllInDoubt, Seen: o.Seen,
 	})
 	kept, err := o.History.Incidents(context.Background())
 	for _, r := range kept {

@@ -71,6 +71,9 @@ func alertsOf(m message.Message, now time.Time) []alert {
 			},
 			StartsAt: i.Since, EndsAt: now.Add(lasts),
 		}
+		if seen := i.Seen.String(); seen != "" {
+			a.Annotations["seen_by"] = message.Tidy(seen)
+		}
 		if i.Group != "" {
 			a.Labels["group"] = i.Group
 		}

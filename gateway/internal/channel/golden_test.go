@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/fleet"
 	"github.com/recloser-go/recloser/gateway/internal/message"
 )
 
@@ -44,6 +45,10 @@ func goldenMessages() map[string]message.Message {
 	hold.To, hold.Reason, hold.Note = recloser.HeldClosed, recloser.ReasonHeldClosed, "their health check lies"
 	release := message.WhyOf(recloser.Transition{From: recloser.Isolated, To: recloser.HalfOpen, At: start.Add(time.Hour), Reason: recloser.ReasonReleased, By: "bob", Note: "done early"})
 
+	agreed := message.WhyOf(recloser.Transition{
+		From: recloser.Closed, To: recloser.Open, At: start, Reason: recloser.ReasonFleet, Note: "5 of 12 calls bad", Cause: errors.New("connection refused"),
+	})
+
 	of := func(k message.Kind, items ...message.Item) message.Message {
 		return message.Message{ID: string(k), Kind: k, At: start, Items: items, Of: 12, Panel: "https://recloser.example"}
 	}
@@ -58,6 +63,8 @@ func goldenMessages() map[string]message.Message {
 	plain := with(cutOff, func(i *message.Item) {
 		i.Name, i.Why, i.LastKnown = "Aurora Central", rate, 15*time.Minute
 	})
+	ofAll := with(plain, func(i *message.Item) { i.Why, i.Seen, i.LastKnown = agreed, fleet.Seen{By: 2, Of: 3}, 0 })
+	ofOne := with(plain, func(i *message.Item) { i.Seen = fleet.Seen{By: 1, Of: 3, Who: "gate-*1*", Own: true} })
 	over := with(plain, func(i *message.Item) {
 		i.State, i.Over, i.Now, i.Spared, i.Trips = recloser.Closed, start.Add(760*time.Second), back, 701, 3
 	})
@@ -83,10 +90,16 @@ func goldenMessages() map[string]message.Message {
 	for i := range 3 {
 		backTogether.Items = append(backTogether.Items, with(over, func(item *message.Item) { item.Dependency, item.Name = fmt.Sprint("h", i), fmt.Sprint("Hotel ", i) }))
 	}
+	everywhere := of(message.Started, ofOne, ofAll)
+	everywhere.Us, everywhere.Nodes = true, 3
 	return map[string]message.Message{
 		"started":           of(message.Started, cutOff),
 		"started-last-know": of(message.Started, plain),
 		"started-and-back":  of(message.Started, with(plain, func(i *message.Item) { i.State, i.Next = recloser.Closed, time.Time{} })),
+		"started-of-fleet":  of(message.Started, ofAll),
+		"started-of-node":   of(message.Started, ofOne),
+		"ended-of-fleet":    of(message.Ended, with(over, func(i *message.Item) { i.Why, i.Seen = agreed, fleet.Seen{By: 2, Of: 3} })),
+		"everywhere":        everywhere,
 		"together":          together,
 		"together-of-60":    many,
 		"ended":             of(message.Ended, over),

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/fleet"
 	"github.com/recloser-go/recloser/gateway/internal/message"
 )
 
@@ -45,6 +46,7 @@ type data struct {
 	Kind  message.Kind `json:"kind"`
 	Of    int          `json:"of"`
 	Us    bool         `json:"us"`
+	Nodes int          `json:"nodes,omitempty"`
 	Items []subject    `json:"items"`
 }
 
@@ -64,8 +66,22 @@ type subject struct {
 	Trips      int       `json:"trips,omitempty"`
 	Spared     uint64    `json:"spared,omitempty"`
 	LastKnown  int64     `json:"last_known_ms,omitempty"`
+	SeenBy     *seenBy   `json:"seen_by,omitempty"`
 	Why        *cause    `json:"why,omitempty"` // it began
 	Now        *cause    `json:"now,omitempty"` // it is over
+}
+
+// seenBy says which nodes of several have seen it fail.
+type seenBy struct {
+	Text string `json:"text"` // "2 of 3 nodes"
+	fleet.Seen
+}
+
+func seenByOf(s fleet.Seen) *seenBy {
+	if s == (fleet.Seen{}) {
+		return nil
+	}
+	return &seenBy{message.Tidy(s.String()), s}
 }
 
 // cause is why something began or is over.
@@ -92,7 +108,7 @@ func subjectOf(i message.Item) subject {
 	return subject{
 		Key: i.Key, Dependency: i.Dependency, Name: message.Tidy(i.Name), Group: i.Group,
 		State: i.State.String(), Effect: i.Effect(), Shadow: i.Shadow, Since: i.Since.UTC(), Over: i.Over.UTC(), Until: i.Until.UTC(), NextTrial: i.Next.UTC(),
-		Trips: i.Trips, Spared: i.Spared, LastKnown: i.LastKnown.Milliseconds(), Why: causeOf(i.Why), Now: causeOf(i.Now),
+		Trips: i.Trips, Spared: i.Spared, LastKnown: i.LastKnown.Milliseconds(), SeenBy: seenByOf(i.Seen), Why: causeOf(i.Why), Now: causeOf(i.Now),
 	}
 }
 
@@ -123,7 +139,7 @@ func (w *webhook) Send(ctx context.Context, m message.Message) error {
 
 // Event returns the request body for a webhook.
 func Event(m message.Message) ([]byte, error) {
-	d := data{Title: m.Title(), Text: m.String(), Hint: m.Hint(), Kind: m.Kind, Of: m.Of, Us: m.Us, Items: []subject{}}
+	d := data{Title: m.Title(), Text: m.String(), Hint: m.Hint(), Kind: m.Kind, Of: m.Of, Us: m.Us, Nodes: m.Nodes, Items: []subject{}}
 	for _, i := range m.Items {
 		d.Items = append(d.Items, subjectOf(i))
 	}

@@ -28,6 +28,13 @@ type Dependency struct {
 	Totals    Totals            `json:"totals"`
 	Refused   map[string]uint64 `json:"refused"`
 	Keys      *Keys             `json:"keys"`
+	Fleet     *Shared           `json:"fleet"` // nil: the gateway is alone
+}
+
+// Shared is what nodes that share a store know of a dependency.
+type Shared struct {
+	SeenBy    string `json:"seen_by"`    // nodes that have seen it fail, in words
+	NotShared bool   `json:"not_shared"` // an operator's act is not known to the others
 }
 
 // Keys sums up the breakers of a dependency that has one for each key.

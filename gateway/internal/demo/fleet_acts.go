@@ -84,7 +84,7 @@ func (s *fleetStage) hangs(h *FleetHang) func(context.Context, time.Duration) er
 		if err := s.tell(bold, "%s hangs: its process is stopped.", h.Hotel); err != nil {
 			return err
 		}
-		_, err := s.await(ctx, limit, func(ctx context.Context) (bool, error) {
+		all, err := s.await(ctx, limit, func(ctx context.Context) (bool, error) {
 			return s.each(ctx, h.hotel, h.Gateways, func(n *node, g *FleetGateway, k known) error {
 				if g.cut != 0 || k.State == recloser.Closed.String() {
 					return nil
@@ -102,7 +102,14 @@ func (s *fleetStage) hangs(h *FleetHang) func(context.Context, time.Duration) er
 				}
 			}, func(g *FleetGateway) bool { return g.cut != 0 })
 		})
-		return err
+		if err != nil || !all {
+			return err
+		}
+		k, err := s.quiet().look(ctx, h.hotel)
+		if err != nil || k.Fleet.SeenBy == "" {
+			return err
+		}
+		return s.tell(plain, "The panel of %s says: seen by %s.", s.quiet().name, k.Fleet.SeenBy)
 	}
 }
 

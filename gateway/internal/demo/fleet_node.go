@@ -113,6 +113,7 @@ type known struct {
 	Fleet struct {
 		State     string `json:"state"`
 		NotShared bool   `json:"not_shared"`
+		SeenBy    string `json:"seen_by"`
 	} `json:"fleet"`
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/fleet"
 	"github.com/recloser-go/recloser/gateway/internal/message"
 )
 
@@ -44,8 +45,10 @@ type World struct {
 	Dependencies func() []Dependency
 	Stats        func(id string) recloser.Stats
 	Limits       func(id string) message.Limits
-	Covers       func(id string) bool // a maintenance is in force: nobody is told anything
-	Us           func() bool          // it is rather our own network
+	Covers       func(id string) bool       // a maintenance is in force: nobody is told anything
+	Us           func() bool                // it is rather our own network
+	AllInDoubt   func() int                 // so it is at all nodes of a fleet: how many there are; 0: it is not so
+	Seen         func(id string) fleet.Seen // which nodes have seen it fail
 }
 
 // Incidents are those of all dependencies. It is for one goroutine.
@@ -85,6 +88,7 @@ type incident struct {
 	Now     message.Why   `json:"now,omitzero"`    // it closed
 	Silent  bool          `json:"silent,omitempty"`
 	Told    bool          `json:"told,omitempty"`
+	Seen    fleet.Seen    `json:"seen,omitzero"` // the last that was to be said of it
 	Remind  time.Time     `json:"remind"`
 	Every   time.Duration `json:"every"`
 }

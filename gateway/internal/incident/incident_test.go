@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/fleet"
 	"github.com/recloser-go/recloser/gateway/internal/message"
 )
 
@@ -27,13 +28,15 @@ type world struct {
 	stats   map[string]recloser.Stats
 	covered map[string]bool
 	us      bool
+	doubt   int
+	seen    map[string]fleet.Seen
 	told    []message.Message
 	kept    map[string]Kept
 }
 
 func newWorld(t *testing.T, n int) *world {
 	t.Helper()
-	w := &world{t: t, now: start, stats: map[string]recloser.Stats{}, covered: map[string]bool{}, kept: map[string]Kept{}}
+	w := &world{t: t, now: start, stats: map[string]recloser.Stats{}, covered: map[string]bool{}, kept: map[string]Kept{}, seen: map[string]fleet.Seen{}}
 	for i := range n {
 		id := fmt.Sprintf("h%d", i+1)
 		w.deps = append(w.deps, Dependency{ID: id, Name: id})
@@ -50,6 +53,8 @@ func (w *world) restart() {
 		Limits:       func(string) message.Limits { return message.Limits{Row: 5} },
 		Covers:       func(id string) bool { return w.covered[id] },
 		Us:           func() bool { return w.us },
+		AllInDoubt:   func() int { return w.doubt },
+		Seen:         func(id string) fleet.Seen { return w.seen[id] },
 	})
 	for _, k := range w.kept {
 		if err := w.s.Restore(k); err != nil {

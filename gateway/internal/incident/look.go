@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/fleet"
 	"github.com/recloser-go/recloser/gateway/internal/message"
 )
 
@@ -40,7 +41,10 @@ func (s *Incidents) Look(now time.Time) []message.Message {
 	for _, k := range message.Kinds() {
 		if m, ok := s.gather(k, now); ok {
 			m.Of = len(watched)
-			m.Us = k == message.Started && (message.Many(len(m.Items), m.Of) || s.world.Us() || slices.ContainsFunc(m.Items, byUs))
+			if k == message.Started {
+				m.Nodes = s.world.AllInDoubt()
+				m.Us = m.Nodes > 0 || message.Many(len(m.Items), m.Of) || s.world.Us() || slices.ContainsFunc(m.Items, byUs)
+			}
 			all = append(all, m)
 		}
 	}
@@ -93,6 +97,9 @@ func (s *Incidents) advance(id string, r *record, now time.Time) {
 
 func (s *Incidents) advanceIncident(id string, r *record, now time.Time) {
 	i := r.Incident
+	if i != nil && (r.State == recloser.Open || r.State == recloser.HalfOpen) {
+		s.see(id, i)
+	}
 	switch {
 	case i == nil:
 	case !i.Closed.IsZero() && now.Sub(i.Closed) >= s.rules.Calm:
@@ -109,6 +116,14 @@ func (s *Incidents) advanceIncident(id string, r *record, now time.Time) {
 		if (r.State == recloser.Open || r.State == recloser.HalfOpen) && (i.Told || i.Silent) {
 			r.tell(message.Reminder, now, message.Item{Key: i.Key})
 		}
+	}
+}
+
+// see keeps which nodes have seen it fail, also when it is over.
+func (s *Incidents) see(id string, i *incident) {
+	if seen := s.world.Seen(id); seen != (fleet.Seen{}) && seen != i.Seen {
+		i.Seen = seen
+		s.changed[id] = struct{}{}
 	}
 }
 
@@ -178,7 +193,7 @@ func (s *Incidents) item(id string, i *incident) message.Item {
 	if spared < i.Refused { // it counts from the start of the process
 		i.Refused = 0
 	}
-	return message.Item{Key: i.Key, State: recloser.Open, Since: i.Began, Trips: i.Trips, Why: i.Why, Spared: spared - i.Refused}
+	return message.Item{Key: i.Key, State: recloser.Open, Since: i.Began, Trips: i.Trips, Why: i.Why, Seen: i.Seen, Spared: spared - i.Refused}
 }
 
 // gather makes one message of what is due of a kind, once it has been quiet.

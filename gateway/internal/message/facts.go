@@ -147,6 +147,7 @@ func (f *facts) item(k Kind, i Item) {
 	case Started, Reminder, Flapping:
 		f.add("Since", f.at.both(i.Since))
 		f.began(i.Why)
+		f.seen(i)
 		if k == Flapping {
 			f.add(i.cutOff(), fmt.Sprintf("%d times within an hour", i.Trips))
 		}
@@ -177,6 +178,7 @@ func (f *facts) item(k Kind, i Item) {
 		}
 		f.add(was, fmt.Sprintf("%s, from %s to %s", plain.Span(i.Over.Sub(i.Since)), f.at.both(i.Since), f.at.Time(i.Over)))
 		f.began(i.Why)
+		f.seen(i)
 		if i.Trips > 1 {
 			f.add(i.cutOff(), fmt.Sprintf("%d times meanwhile", i.Trips))
 		}
@@ -215,12 +217,19 @@ func (f *facts) common(m Message) {
 
 // began says why what the message is about began.
 func (f *facts) began(w Why) {
-	if w.Reason != "" {
+	switch w.Reason {
+	case "":
+	case recloser.ReasonFleet: // what nodes say may be what a probe was answered
+		f.foreign("Why", w.InWords())
+	default:
 		f.add("Why", w.InWords())
 	}
 	f.foreign("Last error", w.Cause)
 	f.acted(w)
 }
+
+// seen says which nodes have seen it fail, where there are several.
+func (f *facts) seen(i Item) { f.foreign("Seen by", i.Seen.String()) }
 
 // acted tells of the operator behind a transition, if there was one.
 func (f *facts) acted(w Why) {

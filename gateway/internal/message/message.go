@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/fleet"
 )
 
 // Kind says what a message is about.
@@ -65,6 +66,7 @@ type Message struct {
 	Items []Item    `json:"items"`
 	Of    int       `json:"of"`              // dependencies that the reader is told about, in all
 	Us    bool      `json:"us,omitempty"`    // so many at once that it may be our own network
+	Nodes int       `json:"nodes,omitempty"` // of Us: so it is at all nodes, this many; 0: not, or it is not known
 	By    string    `json:"by,omitempty"`    // of a test: who asked for it
 	Panel string    `json:"panel,omitempty"` // address of the panel; "": there are no links
 }
@@ -84,6 +86,7 @@ type Item struct {
 	Spared     uint64         `json:"spared,omitempty"`     // calls refused meanwhile
 	Next       time.Time      `json:"next,omitzero"`        // of one that is cut off by the rules: its next trial
 	LastKnown  time.Duration  `json:"last_known,omitempty"` // callers of some routes get the last good answer that is no older, if there is one; 0: none do
+	Seen       fleet.Seen     `json:"seen,omitzero"`        // which nodes have seen it fail
 	Why        Why            `json:"why,omitzero"`         // it began
 	Now        Why            `json:"now,omitzero"`         // it is over
 	Until      time.Time      `json:"until,omitzero"`       // of an override: its end; zero: it has none
@@ -98,7 +101,7 @@ type Why struct {
 	Counts  recloser.Counts `json:"counts,omitzero"`
 	Limits  Limits          `json:"limits,omitzero"` // of a trip: those that it rests on
 	OpenFor time.Duration   `json:"open_for,omitempty"`
-	Text    string          `json:"text,omitempty"` // the engine's own words, where they tell more
+	Text    string          `json:"text,omitempty"` // the engine's own words, where they tell more, or those of the nodes together
 	Cause   string          `json:"cause,omitempty"`
 	By      string          `json:"by,omitempty"`
 	Note    string          `json:"note,omitempty"`
@@ -122,8 +125,11 @@ func LimitsOf(c recloser.Config) Limits {
 // a whole page with it.
 func WhyOf(t recloser.Transition) Why {
 	w := Why{From: t.From, To: t.To, At: t.At, Reason: t.Reason, Counts: t.Counts, OpenFor: t.OpenFor, By: t.By, Note: t.Note}
-	if t.Reason == recloser.ReasonSuspected {
+	switch t.Reason {
+	case recloser.ReasonSuspected:
 		w.Text = t.Why()
+	case recloser.ReasonFleet:
+		w.Text, w.Note = Tidy(withoutPaths(t.Note)), "" // it is no operator's
 	}
 	if t.Cause != nil {
 		w.Cause = Tidy(withoutPaths(t.Cause.Error()))
@@ -151,6 +157,7 @@ func (m Message) For(f func(Item) bool) (Message, bool) {
 func (m Message) Merge(later Message) Message {
 	m.Items = slices.Concat(m.Items, later.Items)
 	m.Us = m.Us || later.Us || m.Kind == Started && Many(len(m.Items), m.Of)
+	m.Nodes = max(m.Nodes, later.Nodes)
 	m.Of = max(m.Of, later.Of)
 	m.At = slices.MaxFunc([]time.Time{m.At, later.At}, time.Time.Compare)
 	m.By = cmp.Or(m.By, later.By)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/fleet"
 )
 
 var start = time.Date(2026, 11, 29, 20, 7, 22, 0, time.UTC)
@@ -58,6 +59,40 @@ func TestText(t *testing.T) {
 		if text := m.String(); strings.Contains(text, "Smith") || strings.Contains(text, "pw") || strings.Contains(text, "abc") {
 			t.Errorf("a guest's name or a token is told:\n%s", text)
 		}
+	}
+}
+
+// Which nodes have seen it fail is a fact of its own; what nodes say is no operator's reason.
+func TestSeenByNodes(t *testing.T) {
+	agreed := WhyOf(recloser.Transition{
+		From: recloser.Closed, To: recloser.Open, At: start, Reason: recloser.ReasonFleet, Note: "probe: https://hotel.example/ping?token=abc: status *500*",
+	})
+	for _, c := range []struct {
+		kind Kind
+		item Item
+		want []string
+	}{
+		{Started, Item{Name: "h", State: recloser.Open, Why: agreed, Seen: fleet.Seen{By: 2, Of: 3}}, []string{"Seen by: 2 of 3 nodes", "Why: all nodes together: probe: https://hotel.example status *500*"}},
+		{Ended, Item{Name: "h", Over: start, Why: Why{Reason: recloser.ReasonRun}, Seen: fleet.Seen{By: 1, Of: 3, Who: "gate-1", Own: true}}, []string{"Seen by: 1 of 3 nodes, by its own rules: gate-1"}},
+	} {
+		m := Message{Kind: c.kind, Items: []Item{c.item}}
+		for _, part := range c.want {
+			if !strings.Contains(m.String(), part) {
+				t.Errorf("%s lacks %q:\n%s", c.kind, part, m)
+			}
+		}
+		if strings.Contains(m.String(), "Reason given") {
+			t.Errorf("the nodes' words look like an operator's:\n%s", m)
+		}
+		for _, f := range m.Facts(Local()) {
+			if (f.Name == "Seen by" || f.Name == "Why" && c.kind == Started) && !f.Foreign {
+				t.Errorf("%s may be read as markup: %q", f.Name, f.Value)
+			}
+		}
+	}
+	alone := Message{Kind: Started, Items: []Item{{Name: "h", State: recloser.Open, Why: Why{Reason: recloser.ReasonRun}}}}
+	if strings.Contains(alone.String(), "Seen by") {
+		t.Errorf("without a fleet:\n%s", alone)
 	}
 }
 

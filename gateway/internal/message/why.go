@@ -31,6 +31,9 @@ func (w Why) InWords() string {
 		if w.To == recloser.Closed {
 			return "its trial calls, from whichever node, were good"
 		}
+		if w.Text == "" {
+			return "all nodes together decided so"
+		}
 		return "all nodes together: " + w.Text
 	case recloser.ReasonProbe:
 		return "probes of it failed"
@@ -70,6 +73,8 @@ func brief(w Why) string {
 		return fmt.Sprintf("%d bad calls in a row", c.Run)
 	case recloser.ReasonUs:
 		return fmt.Sprintf("%d of %d calls bad", c.Bad(), c.Judged())
+	case recloser.ReasonFleet:
+		return "cut off by all nodes together"
 	default:
 		return w.InWords()
 	}

@@ -156,10 +156,15 @@ func (m Message) Hint() string {
 	switch {
 	case m.Kind == Test:
 		return "Nothing has happened: this shows that messages arrive here."
-	case m.us() && len(m.Items) == 1:
-		return "Others hang as well: look at your own network first (uplink, DNS, proxy, firewall). It comes back by itself."
 	case m.us():
-		return "So many at once: look at your own network first (uplink, DNS, proxy, firewall). They come back by themselves."
+		what, back := "So many at once: look at your own network first", "They come back by themselves."
+		if len(m.Items) == 1 {
+			what, back = "Others hang as well: look at your own network first", "It comes back by itself."
+		}
+		if m.Nodes > 1 {
+			what = fmt.Sprintf("Calls of all %d nodes fail to half of what they call: look first at what they share", m.Nodes)
+		}
+		return what + " (uplink, DNS, proxy, firewall). " + back
 	case m.Kind == Flapping:
 		return "No more messages about this until it is calm for 15 min, but for reminders while it is cut off."
 	}

@@ -31,9 +31,3 @@ func (p *Panel) audit(ctx context.Context, v *view, r *http.Request) error {
 	v.Page, v.Title, v.Renew, v.Of = "audit", "Audit", 30, a
 	return nil
 }
-
-// nodes is the page of the gateway's processes.
-func (p *Panel) nodes(ctx context.Context, v *view, _ *http.Request) error {
-	v.Page, v.Title, v.Renew, v.Of = "nodes", "Nodes", 10, admin.NodeList{Nodes: v.read.Nodes(ctx), Fleet: v.read.Fleet()}
-	return nil
-}

@@ -20,7 +20,8 @@ func TestFleetIsShown(t *testing.T) {
 		Nodes: []fleet.NodeStatus{{Name: "gateway-1", Version: "v0.1.0"}, {Name: "<i>2", Version: "v0.1.0", Doubtful: true}},
 	}
 	h.agreed = map[string]*fleet.BreakerStatus{"hotel-1": {
-		Name: "hotel-1", Record: fleet.Record{State: recloser.Open, Reason: recloser.ReasonFleet, Seen: 2, Nodes: 3},
+		Name: "hotel-1", Record: fleet.Record{State: recloser.Open, Reason: recloser.ReasonFleet, Note: "5 of 12 calls bad"}, Seen: fleet.Seen{By: 2, Of: 3},
+		Views: []fleet.View{{Node: "gateway-1", State: recloser.Open}, {Node: "<i>2", State: recloser.Closed, Behind: true}},
 	}}
 	tell := func(path string, want ...string) {
 		t.Helper()
@@ -31,10 +32,15 @@ func TestFleetIsShown(t *testing.T) {
 			}
 		}
 	}
-	tell("/nodes", "All gateways of parks", "redis: in reach for", "gateway-1</bdi> (this one)", "&lt;i&gt;2", "its network is in doubt")
-	tell("/d/hotel-1", "All together", "bad calls were seen by 2 of 3 nodes")
+	h.trip("hotel-1")
+	tell("/nodes", "All nodes of <bdi>parks", "redis, in reach for", "gateway-1</bdi></b> <span class=\"dim\">this one", "&lt;i&gt;2", "in doubt")
+	tell("/d/hotel-1", "<p class=\"dim\">seen by <bdi>2 of 3 nodes</bdi>", "All together", "&lt;i&gt;2", "has not said so yet")
+	tell("/", "seen by <bdi>2 of 3 nodes</bdi>")
 	h.fleet.Mode, h.fleet.Err, h.fleet.Doubtful, h.fleet.Outdated = fleet.Alone, errors.New("connection refused"), true, true
 	h.agreed["hotel-1"].NotShared = &fleet.Record{State: recloser.Isolated}
-	tell("/nodes", "away for", "each gateway looks after itself", "connection refused", "does not decide for the others", "newer revision")
-	tell("/d/hotel-1", "not known to the others yet")
+	tell("/nodes", "away for", "each node looks after itself", "connection refused", "does not decide for the others", "newer revision", "href=\"/d/hotel-1\"")
+	tell("/d/hotel-1", "Not yet shared")
+	tell("/", "<span class=\"tag\">not yet shared", "Not yet shared")
+	h.fleet.Uplink = true
+	tell("/wall", "Calls of all 2 nodes fail to half of what they call")
 }

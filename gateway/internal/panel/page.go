@@ -30,16 +30,17 @@ const contentPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; 
 
 // view is what every page shows, and in Of what this one does.
 type view struct {
-	Page  string // its template
-	Title string
-	Now   time.Time
-	Me    admin.Me
-	Acts  bool // the caller may act
-	URL   string
-	Fault string // what is wrong with where history and acts are kept; "" if nothing is
-	Us    bool   // so many hang that it is rather this node's own network
-	Renew int    // seconds after which the page is made anew though nothing happened; 0: never
-	Of    any
+	Page       string // its template
+	Title      string
+	Now        time.Time
+	Me         admin.Me
+	Acts       bool // the caller may act
+	URL        string
+	Fault      string // what is wrong with where history and acts are kept; "" if nothing is
+	Us         bool   // so many hang that it is rather this node's own network
+	AllInDoubt int    // calls of all nodes of the fleet fail to half of what they call: how many there are; 0: it is not so
+	Renew      int    // seconds after which the page is made anew though nothing happened; 0: never
+	Of         any
 
 	read *admin.Reader
 }
@@ -76,6 +77,9 @@ func (p *Panel) serve(w http.ResponseWriter, r *http.Request, read *admin.Reader
 	v.Acts = auth.Role(v.Me.Role).Covers(auth.Operator)
 	if nodes := read.Nodes(ctx); len(nodes) > 0 {
 		v.Fault, v.Us = nodes[0].Storage.Fault, nodes[0].Uplink
+	}
+	if f := read.Fleet(); f != nil && f.Uplink && len(f.Members) > 1 {
+		v.AllInDoubt = len(f.Members)
 	}
 	status := http.StatusOK
 	if err := fill(ctx, v, r); err != nil {

@@ -53,6 +53,8 @@ const (
 	// A document of something that is no more tells so to nodes that were away.
 	remembered        = 30 * 24 * time.Hour
 	rememberedShortly = 24 * time.Hour // of messages: there are many
+
+	anew = 24 * time.Hour // all is met, so that what the store has forgotten is forgotten here as well
 )
 
 // New returns a Sharing that does nothing before Start.
@@ -144,6 +146,8 @@ func (s *Sharing) session(ctx context.Context) error {
 	s.setFault(nil)
 	ctx, cancel = context.WithCancel(ctx)
 	defer cancel()
+	day := time.NewTimer(anew)
+	defer day.Stop()
 	heard, ended := make(chan fleet.Doc, 256), make(chan error, 1)
 	go func() { ended <- s.watch(ctx, position, heard) }()
 	for {
@@ -154,6 +158,8 @@ func (s *Sharing) session(ctx context.Context) error {
 			err = s.hear(ctx, &d, false)
 		case <-s.wake:
 			err = s.tell(ctx)
+		case <-day.C:
+			err = fleet.ErrResync
 		}
 		if err != nil {
 			cancel()

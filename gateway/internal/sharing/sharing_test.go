@@ -281,4 +281,40 @@ func TestAlertsAreShared(t *testing.T) {
 	})
 }
 
+// What is no more is known until the store has forgotten it, and not for ever: messages are
+// many.
+func TestForgets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := fleet.NewMemory()
+		a, b := start(t, store), start(t, store)
+		keep := func(value json.RawMessage) {
+			t.Helper()
+			for i := range 100 {
+				if err := a.h.Commit(t.Context(), history.Act{}, history.PutDelivery(fmt.Sprint(i), value)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			pass(time.Minute)
+		}
+		known := func(want int) {
+			t.Helper()
+			for i, n := range []*node{a, b} {
+				if all, err := n.h.AllShared(t.Context()); err != nil || len(all) != want {
+					t.Errorf("node %d knows of %d, %v; want %d", i, len(all), err, want)
+				}
+			}
+		}
+		keep(json.RawMessage(`"d"`))
+		keep(nil)
+		known(100)
+		pass(2*anew + time.Minute)
+		known(0)
+		if err := a.Fault(); err != nil {
+			t.Errorf("its fault is %v", err)
+		}
+		a.end(t)
+		b.end(t)
+	})
+}
+
 func pass(d time.Duration) { <-time.After(d) }

@@ -152,10 +152,8 @@ async function renew() {
   const text = await load();
   if (text === null) return false;
   const fresh = new DOMParser().parseFromString(text, 'text/html');
-  const main = document.querySelector('main');
-  const next = fresh.querySelector('main');
-  if (!next) return true;
-  morph(main, next);
+  if (!fresh.querySelector('main')) return true;
+  for (const part of ['[data-banners]', 'main']) morph(document.querySelector(part), fresh.querySelector(part));
   document.title = fresh.title;
   say(fresh.title);
   localise();
