@@ -30,9 +30,9 @@ func (s Seen) String() string {
 	case s.Own && s.Of == 0:
 		return s.Who + ", by its own rules: it does not hear the other nodes"
 	case s.Own && s.By == 1:
-		return fmt.Sprintf("1 of %s, by its own rules: %s", of, s.Who)
+		return fmt.Sprintf("1 of %s: %s, by its own rules", of, s.Who)
 	case s.Own:
-		return fmt.Sprintf("%d of %s, each by its own rules: %s", s.By, of, s.Who)
+		return fmt.Sprintf("%d of %s: %s, each by its own rules", s.By, of, s.Who)
 	case s.By == 0 && s.Of == 1:
 		return s.Who + ", for 1 node"
 	case s.By == 0:
@@ -44,9 +44,9 @@ func (s Seen) String() string {
 // View is how a node has a dependency.
 type View struct {
 	Node   string
-	State  recloser.State
+	State  recloser.State // if it is not Behind
 	Own    bool // open by the node's own rules: all together have not opened it
-	Behind bool // it has not said yet that it does as all have agreed; nodes say so within seconds
+	Behind bool // no word from it: it has not said yet that it does as all have agreed, or the store is away
 }
 
 // own reports whether the breaker is open by this node's own rules, and not for all.
@@ -67,6 +67,8 @@ func (c *coordinator) views(m *member) []View {
 		switch id := p.Holds[m.name]; {
 		case p.name == c.cfg.Node:
 			continue
+		case !c.synced:
+			v.Behind = true
 		case slices.Contains(p.Open, m.name):
 			v.State, v.Own = recloser.Open, true
 		case p.More, id == m.held.ID:

@@ -9,8 +9,8 @@ func TestSeenInWords(t *testing.T) {
 		"1 of 1 node":                            {By: 1, Of: 1},
 		"gate-2, for all 3 nodes":                {Of: 3, Who: "gate-2"},
 		"gate-2, for 1 node":                     {Of: 1, Who: "gate-2"},
-		"1 of 3 nodes, by its own rules: gate-1": {By: 1, Of: 3, Who: "gate-1", Own: true},
-		"2 of 3 nodes, each by its own rules: gate-1, gate-2":        {By: 2, Of: 3, Who: "gate-1, gate-2", Own: true},
+		"1 of 3 nodes: gate-1, by its own rules": {By: 1, Of: 3, Who: "gate-1", Own: true},
+		"2 of 3 nodes: gate-1, gate-2, each by its own rules":        {By: 2, Of: 3, Who: "gate-1, gate-2", Own: true},
 		"gate-1, by its own rules: it does not hear the other nodes": {By: 1, Who: "gate-1", Own: true},
 	} {
 		if got := s.String(); got != want {

@@ -71,7 +71,7 @@ func TestStatusOfFleet(t *testing.T) {
 	g := newFakeGateway(t)
 	for state, want := range map[string]string{
 		`"open","fleet":{"seen_by":"2 of 3 nodes"}`:                           "x; seen by 2 of 3 nodes",
-		`"closed","fleet":{"seen_by":"1 of 3 nodes, by its own rules: gate"}`: "x; but cut off by 1 of 3 nodes, by its own rules: gate",
+		`"closed","fleet":{"seen_by":"1 of 3 nodes: gate, by its own rules"}`: "x; but cut off by 1 of 3 nodes: gate, by its own rules",
 		`"isolated","fleet":{"seen_by":"","not_shared":true}`:                 "x; not yet shared: the other nodes do not know of it",
 		`"closed","fleet":{"seen_by":""}`:                                     "x",
 		`"closed","fleet":null`:                                               "x",

@@ -33,7 +33,7 @@ func exampleDependency() Dependency {
 		Totals: Totals{Success: 10_180, Failed: 14, Slow: 3, Ignored: 2}, Refused: refused,
 		Bulkhead: Bulkhead{Limit: 1024},
 		Probe:    &Probe{Result: "good", Why: "status 200", At: &exampleTime, TookMS: 2.1, Row: 40, KnownGood: true, Sent: 40},
-		Nodes:    []NodeState{{Node: "gateway-1", State: "isolated", Since: &exampleTime}, {Node: "gateway-2", State: "isolated"}, {Node: "gateway-3", State: "closed", Behind: true}},
+		Nodes:    []NodeState{{Node: "gateway-1", State: "isolated", Since: &exampleTime}, {Node: "gateway-2", State: "isolated"}, {Node: "gateway-3", State: "unknown", Behind: true}},
 		Fleet:    &Shared{State: "isolated", Reason: "isolated", By: "ines", Note: "their database moves", Decided: "gateway-1"},
 	}
 }

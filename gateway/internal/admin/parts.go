@@ -110,10 +110,10 @@ func keysOf(d *dependency.Dependency) *Keys {
 // NodeState is how one process has a dependency.
 type NodeState struct {
 	Node   string     `json:"node" doc:"Its name"`
-	State  string     `json:"state" doc:"As state of the dependency"`
+	State  string     `json:"state" doc:"As state of the dependency; unknown if behind is true"`
 	Since  *time.Time `json:"since" doc:"null of others than the one that answers"`
 	Apart  bool       `json:"apart" doc:"Cut off by its own rules: all together have not cut it off"`
-	Behind bool       `json:"behind" doc:"It has not said yet that it does as all have agreed"`
+	Behind bool       `json:"behind" doc:"No word from it: it has not said yet that it does as all have agreed, or the store is away"`
 }
 
 // nodesOf returns how each node has d, of which this one shows v.
@@ -131,7 +131,10 @@ func (a *api) nodesOf(d *dependency.Dependency, v *Dependency) []NodeState {
 			continue
 		}
 		s := NodeState{Node: n.Node, State: n.State.String(), Apart: n.Own, Behind: n.Behind}
-		if v.Maintenance != nil && n.State == recloser.Isolated {
+		switch {
+		case n.Behind:
+			s.State = "unknown"
+		case v.Maintenance != nil && n.State == recloser.Isolated:
 			s.State = maintenanceState
 		}
 		all = append(all, s)

@@ -73,7 +73,7 @@ func TestSeenByNodes(t *testing.T) {
 		want []string
 	}{
 		{Started, Item{Name: "h", State: recloser.Open, Why: agreed, Seen: fleet.Seen{By: 2, Of: 3}}, []string{"Seen by: 2 of 3 nodes", "Why: all nodes together: probe: https://hotel.example status *500*"}},
-		{Ended, Item{Name: "h", Over: start, Why: Why{Reason: recloser.ReasonRun}, Seen: fleet.Seen{By: 1, Of: 3, Who: "gate-1", Own: true}}, []string{"Seen by: 1 of 3 nodes, by its own rules: gate-1"}},
+		{Ended, Item{Name: "h", Over: start, Why: Why{Reason: recloser.ReasonRun}, Seen: fleet.Seen{By: 1, Of: 3, Who: "gate-1", Own: true}}, []string{"Seen by: 1 of 3 nodes: gate-1, by its own rules"}},
 	} {
 		m := Message{Kind: c.kind, Items: []Item{c.item}}
 		for _, part := range c.want {

@@ -63,6 +63,9 @@ func (h *house) storeIsAway() {
 		h.t.Fatal(err)
 	}
 	h.agreed["hotel-5"].NotShared = &fleet.Record{State: recloser.Isolated}
+	for i := range h.agreed["hotel-5"].Views[1:] {
+		h.agreed["hotel-5"].Views[1+i].Behind = true
+	}
 }
 
 // Pictures of what a fleet looks like, each without a violation, in both themes and on a
@@ -81,6 +84,9 @@ func TestFleetShots(t *testing.T) {
 				b.shot(name+"-desk-"+theme, false)
 				b.Narrow(name)
 				b.shot(name+"-phone-"+theme, false)
+				if eval[bool](b, `(() => { const v = document.querySelector('.views'); v?.scrollIntoView({ block: 'center' }); return v !== null; })()`) {
+					b.shot(name+"-views-"+theme, false)
+				}
 			}
 			b.accessible(name)
 		}
@@ -124,5 +130,5 @@ func TestFleetPagesAreLive(t *testing.T) {
 	b.until(`document.querySelector('tr[data-id="hotel-5"] .tag') === null && !document.querySelector('.card.isolated').textContent.includes('Not yet shared')`)
 	h.fleet = &fleet.Status{Fleet: "parks", Node: "gateway-1", Mode: fleet.Shared, Uplink: true, Nodes: make([]fleet.NodeStatus, 3)}
 	h.trip("hotel-2")
-	b.until(`document.querySelector('.banner:not([hidden])')?.textContent.includes('Calls of all 3 nodes fail')`)
+	b.until(`document.querySelector('.banner:not([hidden])')?.textContent.includes('Calls of all 3 nodes fail') === true`)
 }

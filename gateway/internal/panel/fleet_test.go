@@ -33,12 +33,12 @@ func TestFleetIsShown(t *testing.T) {
 		}
 	}
 	h.trip("hotel-1")
-	tell("/nodes", "All nodes of <bdi>parks", "redis, in reach for", "gateway-1</bdi></b> <span class=\"dim\">this one", "&lt;i&gt;2", "in doubt")
-	tell("/d/hotel-1", "<p class=\"dim\">seen by <bdi>2 of 3 nodes</bdi>", "All together", "&lt;i&gt;2", "has not said so yet")
+	tell("/nodes", "Fleet <bdi>parks", "redis, in reach for", "gateway-1</bdi></b> <span class=\"dim\">this one", "&lt;i&gt;2", "in doubt")
+	tell("/d/hotel-1", "<p class=\"dim\">seen by <bdi>2 of 3 nodes</bdi>", "All together", "&lt;i&gt;2", "no word from it")
 	tell("/", "seen by <bdi>2 of 3 nodes</bdi>")
-	h.fleet.Mode, h.fleet.Err, h.fleet.Doubtful, h.fleet.Outdated = fleet.Alone, errors.New("connection refused"), true, true
+	h.fleet.Mode, h.fleet.Err, h.fleet.Nodes[1].Settings = fleet.Alone, errors.New("connection refused"), 2
 	h.agreed["hotel-1"].NotShared = &fleet.Record{State: recloser.Isolated}
-	tell("/nodes", "away for", "each node looks after itself", "connection refused", "does not decide for the others", "newer revision", "href=\"/d/hotel-1\"")
+	tell("/nodes", "away for", "each node looks after itself", "connection refused", "as they were heard last", "so it does not decide for the others", "revision 0, <span class=\"warn\">older", "href=\"/d/hotel-1\"")
 	tell("/d/hotel-1", "Not yet shared")
 	tell("/", "<span class=\"tag\">not yet shared", "Not yet shared")
 	h.fleet.Uplink = true
