@@ -99,10 +99,10 @@ func (m *member) try(c *coordinator, by, why string) bool {
 	return true
 }
 
-// tripNow opens here, and everywhere if the fleet is closed.
+// tripNow opens here, and everywhere if the fleet is closed and this node trusts its network.
 func (m *member) tripNow(c *coordinator, by, why string, now time.Time) bool {
 	tripped := m.b.TripNow(by, why)
-	if c.synced && m.act == nil && m.held.State == recloser.Closed {
+	if c.synced && m.act == nil && m.held.State == recloser.Closed && !c.doubtful {
 		m.write = m.open(c, recloser.ReasonProbe, why, now)
 	}
 	return tripped

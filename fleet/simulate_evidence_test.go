@@ -307,6 +307,7 @@ func TestDoubtfulNodesDoNotCount(t *testing.T) {
 	}
 	s.run(time.Second)
 	s.nodes[3].call("a", p.serve)
+	s.nodes[1].c.byName["a"].tripNow(s.nodes[1].c, "probe", "two probes failed", s.now())
 	s.run(10 * time.Second)
 	if all := s.tripped([]string{"a", "b", "c"}); len(all) > 0 {
 		t.Errorf("%v tripped: %+v", all, s.record(all[0]).Record)
