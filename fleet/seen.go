@@ -45,8 +45,8 @@ func (s Seen) String() string {
 type View struct {
 	Node   string
 	State  recloser.State // if it is not Behind
-	Own    bool // open by the node's own rules: all together have not opened it
-	Behind bool // no word from it: it has not said yet that it does as all have agreed, or the store is away
+	Own    bool           // open by the node's own rules: all together have not opened it
+	Behind bool           // no word from it: it has not said yet that it does as all have agreed, or the store is away
 }
 
 // own reports whether the breaker is open by this node's own rules, and not for all.

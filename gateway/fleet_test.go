@@ -97,7 +97,7 @@ type site struct {
 	ways  []*way
 	logs  []*gatewaytest.Log
 	down  atomic.Bool
-	lies  atomic.Bool // its health check is well, whatever calls are
+	lies  atomic.Bool  // its health check is well, whatever calls are
 	calls atomic.Int64 // that reached the hotel
 	pings atomic.Int64
 	cards chan string // as they were sent

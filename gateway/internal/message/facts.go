@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/fleet"
 	"github.com/recloser-go/recloser/gateway/internal/plain"
 )
 
@@ -147,7 +148,7 @@ func (f *facts) item(k Kind, i Item) {
 	case Started, Reminder, Flapping:
 		f.add("Since", f.at.both(i.Since))
 		f.began(i.Why)
-		f.seen(i)
+		f.seen(i.Seen)
 		if k == Flapping {
 			f.add(i.cutOff(), fmt.Sprintf("%d times within an hour", i.Trips))
 		}
@@ -178,7 +179,7 @@ func (f *facts) item(k Kind, i Item) {
 		}
 		f.add(was, fmt.Sprintf("%s, from %s to %s", plain.Span(i.Over.Sub(i.Since)), f.at.both(i.Since), f.at.Time(i.Over)))
 		f.began(i.Why)
-		f.seen(i)
+		f.seen(i.Seen)
 		if i.Trips > 1 {
 			f.add(i.cutOff(), fmt.Sprintf("%d times meanwhile", i.Trips))
 		}
@@ -201,12 +202,17 @@ func (f *facts) common(m Message) {
 		return
 	}
 	get, same, next := m.Items[0].get(), true, time.Time{}
+	seen := m.Items[0].Seen
 	for _, i := range m.Items {
 		same = same && i.get() == get
+		if i.Seen != seen {
+			seen = fleet.Seen{}
+		}
 		if next.IsZero() || !i.Next.IsZero() && i.Next.Before(next) {
 			next = i.Next
 		}
 	}
+	f.seen(seen)
 	if same { // else the panel tells of each
 		f.add("Callers get", get)
 	}
@@ -229,7 +235,7 @@ func (f *facts) began(w Why) {
 }
 
 // seen says which nodes have seen it fail, where there are several.
-func (f *facts) seen(i Item) { f.foreign("Seen by", i.Seen.String()) }
+func (f *facts) seen(s fleet.Seen) { f.foreign("Seen by", s.String()) }
 
 // acted tells of the operator behind a transition, if there was one.
 func (f *facts) acted(w Why) {

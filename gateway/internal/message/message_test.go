@@ -90,6 +90,14 @@ func TestSeenByNodes(t *testing.T) {
 			}
 		}
 	}
+	both := Item{Name: "h", Why: Why{Reason: recloser.ReasonRun}, Seen: fleet.Seen{By: 2, Of: 3}}
+	other := both
+	other.Seen.By = 3
+	for want, items := range map[bool][]Item{true: {both, both}, false: {both, other}} {
+		if text := (Message{Kind: Started, Items: items}).String(); strings.Contains(text, "Seen by: 2 of 3 nodes") != want {
+			t.Errorf("of two, %t: %s", want, text)
+		}
+	}
 	alone := Message{Kind: Started, Items: []Item{{Name: "h", State: recloser.Open, Why: Why{Reason: recloser.ReasonRun}}}}
 	if strings.Contains(alone.String(), "Seen by") {
 		t.Errorf("without a fleet:\n%s", alone)
