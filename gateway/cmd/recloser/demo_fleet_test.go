@@ -61,7 +61,7 @@ func TestFleetDemo(t *testing.T) {
 	}{
 		{"redis", "74s", []string{
 			"hotel-1 hangs", "cuts it off after", "hotel-1 is back", "The network between gateway-2 and redis is cut",
-			"ines isolates hotel-5 on gateway-2", "The network of gateway-2 is whole", "redis is killed", "hotel-3 hangs",
+			"ines, an operator, isolates hotel-5 on gateway-2", "The network of gateway-2 is whole", "redis is killed", "hotel-3 hangs",
 			"cuts it off by itself", "redis is started again", "lost everything", "hotel-3 is back", "ines releases hotel-5",
 			"What the guests met", "What must hold",
 		}},

@@ -21,6 +21,7 @@ type Numbers struct {
 	Run       int      `json:"run,omitzero" doc:"Bad calls in a row; absent: 0"`
 	Trials    uint64   `json:"trials,omitzero" doc:"Good ones, of a dependency that is half-open; absent: 0"`
 	AtRisk    bool     `json:"at_risk,omitzero" doc:"As at_risk of the dependency; absent: false"`
+	SeenBy    string   `json:"seen_by,omitzero" doc:"As fleet.seen_by of the dependency; absent: empty"`
 	NotShared bool     `json:"not_shared,omitzero" doc:"As fleet.not_shared of the dependency; absent: false"`
 	Refused   uint64   `json:"refused,omitzero" doc:"Calls not let through since the start; absent: 0"`
 	Rate      float64  `json:"rate" doc:"Calls per second that ended, over the last 10 s"`
@@ -103,8 +104,8 @@ func (a *api) numbersOf(ctx context.Context, d *dependency.Dependency, now time.
 	n := Numbers{
 		Judged: s.Window.Judged(), Run: s.Window.Run, AtRisk: near(s, cfg), spared: sparedBy(s),
 	}
-	if _, of := a.Fleet(); of[d.ID] != nil {
-		n.NotShared = of[d.ID].NotShared != nil
+	if f := a.sharedOf(d); f != nil {
+		n.SeenBy, n.NotShared = f.SeenBy, f.NotShared
 	}
 	n.Refused = n.spared.Calls
 	if s.Automatic == recloser.HalfOpen {

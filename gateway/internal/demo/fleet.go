@@ -108,7 +108,7 @@ func causeOf(ctx context.Context, err error) error {
 
 // introduce says who takes part.
 func (s *fleetStage) introduce() error {
-	if err := s.options.say("They have met. Each lets %d guests a second in, to one hotel after the other; every call asks the hotel. "+
+	if err := s.options.say("They have met: what some of them see fail, all of them know, by the store. Each lets %d guests a second in, to one hotel after the other; every call asks the hotel. "+
 		"%s is a quiet entrance: a guest of %s comes there every %s only.",
 		fleetScansPerSecond, s.quiet().name, hotelID(hungTogether), inSeconds(quietEvery)); err != nil {
 		return err

@@ -105,11 +105,16 @@ func (s *fleetStage) hangs(h *FleetHang) func(context.Context, time.Duration) er
 		if err != nil || !all {
 			return err
 		}
-		k, err := s.quiet().look(ctx, h.hotel)
-		if err != nil || k.Fleet.SeenBy == "" {
+		by := ""
+		said, err := s.await(ctx, limit/4, func(ctx context.Context) (bool, error) {
+			k, err := s.quiet().look(ctx, h.hotel)
+			by = k.Fleet.SeenBy
+			return by != "", err
+		})
+		if err != nil || !said {
 			return err
 		}
-		return s.tell(plain, "The panel of %s says: seen by %s.", s.quiet().name, k.Fleet.SeenBy)
+		return s.tell(plain, "The panel of %s says: seen by %s.", s.quiet().name, by)
 	}
 }
 

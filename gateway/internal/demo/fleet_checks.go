@@ -45,7 +45,7 @@ func fleetChecks(r FleetReport, script FleetScript) (all promises) {
 	add(reached(script.Heal), r.Act.InForce && r.Act.NotShared && r.Act.Elsewhere == 0, "",
 		"an act on a gateway that is cut off from the store is in force there, and it says that it is not yet shared")
 	add(reached(script.Kill), r.Act.SharedS != nil && *r.Act.SharedS <= maxShared, orNever(r.Act.SharedS),
-		"once it is not, all gateways obey within %.0f s", maxShared)
+		"once that gateway reaches the store again, all obey within %.0f s", maxShared)
 
 	seen = reached(script.Restart)
 	_, last, cut = alone.cutOffs()

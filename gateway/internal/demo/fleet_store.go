@@ -37,7 +37,7 @@ func (s *fleetStage) isIsolated(ctx context.Context, limit time.Duration) error 
 		return err
 	}
 	s.found.Act.InForce = k.State == recloser.Isolated.String()
-	if err := s.tell(bold, "%s isolates %s on %s, as their database moves. There it is %s at once.", operatorName, hotelID(isolated), n.name, k.State); err != nil {
+	if err := s.tell(bold, "%s, an operator, isolates %s on %s: cut off by hand, as their database moves. There it is %s at once.", operatorName, hotelID(isolated), n.name, k.State); err != nil {
 		return err
 	}
 	s.found.Act.NotShared, err = s.await(ctx, limit, func(ctx context.Context) (bool, error) {

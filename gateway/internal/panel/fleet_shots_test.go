@@ -127,8 +127,12 @@ func TestFleetPagesAreLive(t *testing.T) {
 	b.until(`document.querySelector('tr[data-id="hotel-5"] .tag')?.textContent === 'not yet shared' && document.querySelector('.card.isolated').textContent.includes('Not yet shared')`)
 	h.agreed = map[string]*fleet.BreakerStatus{}
 	h.agree("hotel-5", recloser.Isolated, fleet.Seen{})
+	h.trip("hotel-2")
+	b.until(`document.querySelector('.card.open') !== null`)
+	h.agree("hotel-2", recloser.Open, fleet.Seen{By: 2, Of: 3})
+	b.until(`document.querySelector('.card.open').textContent.includes('seen by 2 of 3 nodes')`)
 	b.until(`document.querySelector('tr[data-id="hotel-5"] .tag') === null && !document.querySelector('.card.isolated').textContent.includes('Not yet shared')`)
 	h.fleet = &fleet.Status{Fleet: "parks", Node: "gateway-1", Mode: fleet.Shared, Uplink: true, Nodes: make([]fleet.NodeStatus, 3)}
-	h.trip("hotel-2")
+	h.trip("hotel-3")
 	b.until(`document.querySelector('.banner:not([hidden])')?.textContent.includes('Calls of all 3 nodes fail') === true`)
 }

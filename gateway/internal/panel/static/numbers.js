@@ -22,20 +22,20 @@ function set(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-const leftOut = { run: 0, trials: 0, at_risk: false, not_shared: false, refused: 0 };
+const leftOut = { run: 0, trials: 0, at_risk: false, seen_by: '', not_shared: false, refused: 0 };
 
 // show writes numbers by dependency. It returns the dependencies of which the page
-// itself is not right any more: they came near to a limit, or left it, or the other nodes
-// know now what was set on them.
+// itself is not right any more: they came near to a limit, or left it, or other nodes have
+// seen them fail, or know now what was set on them.
 export function show(all) {
   const stale = [];
   for (const part of document.querySelectorAll('[data-id]')) {
-    const { id, state, shared } = part.dataset;
+    const { id, state, shared, seen } = part.dataset;
     if (!Object.hasOwn(all, id)) continue;
     const n = { ...leftOut, ...all[id] };
     const risk = state === 'at-risk' ? !n.at_risk : state === 'closed' && n.at_risk;
-    const act = shared && n.not_shared !== (shared === 'no');
-    if (risk || act) stale.push(id);
+    const fleet = shared && (n.not_shared !== (shared === 'no') || n.seen_by !== seen);
+    if (risk || fleet) stale.push(id);
     write(part, n, cutOff.has(state));
   }
   return stale;
