@@ -119,12 +119,15 @@ func (s *Incidents) advanceIncident(id string, r *record, now time.Time) {
 	}
 }
 
-// see keeps which nodes have seen it fail, also when it is over.
+// see keeps which nodes have seen it fail, also when it is over. Where all together have
+// cut it off, it does not matter that one is cut off longer by its own rules.
 func (s *Incidents) see(id string, i *incident) {
-	if seen := s.world.Seen(id); seen != (fleet.Seen{}) && seen != i.Seen {
-		i.Seen = seen
-		s.changed[id] = struct{}{}
+	seen, none := s.world.Seen(id), fleet.Seen{}
+	if seen == none || seen == i.Seen || seen.Own && i.Seen != none && !i.Seen.Own {
+		return
 	}
+	i.Seen = seen
+	s.changed[id] = struct{}{}
 }
 
 // remind reports whether a reminder is due, and plans the next one.

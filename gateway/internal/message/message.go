@@ -125,10 +125,10 @@ func LimitsOf(c recloser.Config) Limits {
 // a whole page with it.
 func WhyOf(t recloser.Transition) Why {
 	w := Why{From: t.From, To: t.To, At: t.At, Reason: t.Reason, Counts: t.Counts, OpenFor: t.OpenFor, By: t.By, Note: t.Note}
-	switch t.Reason {
-	case recloser.ReasonSuspected:
+	if t.Reason == recloser.ReasonSuspected {
 		w.Text = t.Why()
-	case recloser.ReasonFleet:
+	}
+	if t.Reason == recloser.ReasonFleet {
 		w.Text, w.Note = Tidy(withoutPaths(t.Note)), "" // it is no operator's
 	}
 	if t.Cause != nil {
