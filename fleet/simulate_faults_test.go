@@ -182,7 +182,7 @@ func TestTrialGoesWhereCallersAre(t *testing.T) {
 		d := s.await("all close", 10*time.Minute, func() bool { return s.in("hotel", recloser.Closed) == 10 })
 		sum += d
 	}
-	if mean := sum / seeds; mean > 5*time.Second {
+	if mean := sum / seeds; mean > 10*time.Second { // 30 s where it waits for theirs
 		t.Errorf("they close %s after the open time", mean)
 	} else {
 		t.Log(mean)

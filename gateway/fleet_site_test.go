@@ -242,4 +242,3 @@ func (s *site) noCard(t *testing.T) {
 	default:
 	}
 }
-
