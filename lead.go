@@ -158,7 +158,7 @@ type Report struct {
 	Led       bool   // that is what the fleet says
 	Own       bool   // open: the breaker's own rules say so as well
 	Good, Bad uint64 // calls since the start that were judged while it was closed (trials that were good are in Good); who gave up a call that seemed to hang counts as bad
-	Refused   uint64 // calls since the start that were refused since it was open, or all trials taken
+	Refused   uint64 // calls since the start that were refused since it was open, also as the dependency named the time, or all trials taken
 
 	Taken                 uint64        // trials of the fleet, since the start
 	Running               int           // trials that run
@@ -185,7 +185,9 @@ func (b *Breaker) Report() Report {
 	}
 	r.Own = b.ownUntil(p) > now
 	r.Bad, r.Taken, r.TrialsGood, r.TrialsBad = b.bad, b.taken, b.trialsGood, b.trialsBad
-	r.Refused = b.refused[refusalIndex(ReasonOpen)].Load() + b.refused[refusalIndex(ReasonTrialSlots)].Load()
+	for _, reason := range [...]Reason{ReasonOpen, ReasonToldToWait, ReasonTrialSlots} {
+		r.Refused += b.refused[refusalIndex(reason)].Load()
+	}
 	if p.state == HalfOpen {
 		r.Running = len(p.leased)
 		r.TrialTime = time.Duration(b.rules().slow())

@@ -151,6 +151,9 @@ func TestFollowToldToWait(t *testing.T) {
 	s.mustBe(Open)
 	mustEqual[uint64](t, "bad trials", s.b.Report().TrialsBad, 1)
 	s.follow(toOpen)
+	before := s.b.Report().Refused
+	s.mustRefuse(ReasonToldToWait)
+	mustEqual(t, "refused", s.b.Report().Refused, before+1) // there is somebody to try with
 	s.follow(s.oneMore())
 	s.mustBe(Open)
 	s.advance(20 * time.Second)

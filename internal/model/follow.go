@@ -81,7 +81,7 @@ func (m *model) ownUntil() int64 {
 func (m *model) report(now int64) recloser.Report {
 	r := m.reported
 	r.Seq, r.Automatic, r.Led, r.Own, r.Taken = m.seq, m.state, m.led, m.ownUntil() > now, m.taken
-	r.Refused = m.refused[recloser.ReasonOpen] + m.refused[recloser.ReasonTrialSlots]
+	r.Refused = m.refused[recloser.ReasonOpen] + m.refused[recloser.ReasonToldToWait] + m.refused[recloser.ReasonTrialSlots]
 	r.Running = m.count(m.leased)
 	return r
 }
