@@ -113,10 +113,6 @@ func (s *shared) say(r *Row, ttl time.Duration) {
 	now := s.now()
 	ends := now.Add(ttl)
 	byNode := s.rows[r.Key]
-	if byNode == nil {
-		byNode = map[string]*row{}
-		s.rows[r.Key] = byNode
-	}
 	old := byNode[r.Node]
 	if old != nil && now.Before(old.ends) && old.Start == r.Start && old.Seq >= r.Seq {
 		old.said = now
@@ -125,29 +121,40 @@ func (s *shared) say(r *Row, ttl time.Duration) {
 		}
 		return
 	}
-	if old == nil { // nodes come and go, and nobody need ask for their rows
-		maps.DeleteFunc(byNode, func(_ string, r *row) bool { return !now.Before(r.ends) })
+	switch { // names and nodes come and go, and nobody need ask for their rows
+	case byNode == nil:
+		for key := range s.rows {
+			s.alive(key, now)
+		}
+	case old == nil:
+		s.alive(r.Key, now)
+	}
+	if s.rows[r.Key] == nil {
+		s.rows[r.Key] = map[string]*row{}
 	}
 	said := &row{Row: *r, said: now, ends: ends}
 	said.Data = slices.Clone(r.Data)
-	byNode[r.Node] = said
+	s.rows[r.Key][r.Node] = said
+}
+
+// alive drops the rows under key that have ended, and returns the others by node.
+func (s *shared) alive(key string, now time.Time) map[string]*row {
+	byNode := s.rows[key]
+	maps.DeleteFunc(byNode, func(_ string, r *row) bool { return !now.Before(r.ends) })
+	if len(byNode) == 0 {
+		delete(s.rows, key)
+	}
+	return byNode
 }
 
 func (s *shared) said(key string) []Row {
 	now := s.now()
 	var rows []Row
-	for node, r := range s.rows[key] {
-		if !now.Before(r.ends) {
-			delete(s.rows[key], node)
-			continue
-		}
+	for _, r := range s.alive(key, now) {
 		out := r.Row
 		out.Data = slices.Clone(r.Data)
 		out.Age = max(0, now.Sub(r.said))
 		rows = append(rows, out)
-	}
-	if len(rows) == 0 {
-		delete(s.rows, key)
 	}
 	slices.SortFunc(rows, func(a, b Row) int { return strings.Compare(a.Node, b.Node) })
 	return rows

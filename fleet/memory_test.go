@@ -53,6 +53,23 @@ func TestMemoryForgetsNodes(t *testing.T) {
 	})
 }
 
+// Neither do rows of breakers that are gone.
+func TestMemoryForgetsNames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := fleet.NewMemory()
+		for i := range 100 {
+			r := fleet.Row{Key: fmt.Sprint("breaker-", i), Node: "a", Start: 1}
+			if err := m.Say(t.Context(), []fleet.Row{r}, time.Minute); err != nil {
+				t.Fatal(err)
+			}
+			<-time.After(20 * time.Second)
+		}
+		if n := m.Rows(); n != 3 {
+			t.Errorf("%d rows are held, want the 3 of the last minute", n)
+		}
+	})
+}
+
 func TestMemory(t *testing.T) {
 	storetest.Run(t, func(*testing.T) storetest.Harness { return harness() })
 }
