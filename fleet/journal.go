@@ -69,7 +69,7 @@ func openJournal(path string, d disk) (*Journal, error) {
 	}
 	m := NewMemory()
 	w := &writer{path: path, disk: d, shared: m.shared, wake: make(chan struct{}, 1), done: make(chan struct{}), broken: true}
-	m.shared.caps = Caps{Name: "journal", Durable: true, Push: true}
+	m.shared.caps = Caps{Name: "journal", Durable: true}
 	m.shared.keep = w.keep
 	m.shared.restore(entries, time.Now())
 	switch dropped {

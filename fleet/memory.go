@@ -29,7 +29,7 @@ func NewMemoryAt(clock *recloser.Clock) *Memory {
 		now = clock.Now
 	}
 	s := &shared{
-		caps: Caps{Name: "memory", Push: true}, now: now, rows: map[string]map[string]*row{}, roles: map[string]*role{},
+		caps: Caps{Name: "memory"}, now: now, rows: map[string]map[string]*row{}, roles: map[string]*role{},
 		ended: make(chan struct{}),
 	}
 	s.forget()

@@ -72,10 +72,8 @@ type Store interface {
 
 // Caps is what a store can promise.
 type Caps struct {
-	Name          string // for people: "memory", "redis", "postgres"
-	Durable       bool   // what was put survives a restart of the store
-	MayLoseWrites bool   // a failover may lose what was put last
-	Push          bool   // Watch hears of a change at once; otherwise it looks at intervals
+	Name    string // for people: "memory", "redis", "postgres"
+	Durable bool   // what was put survives a restart of the store, though perhaps not a failover
 }
 
 // Doc is one version of a document.

@@ -50,7 +50,7 @@ func Open(opts Options) (*Store, error) {
 // Caps implements [fleet.Store]. What a server promises that is alone is lost if it
 // has a replica that takes over, unless that is synchronous, which is not for us to know.
 func (s *Store) Caps() fleet.Caps {
-	return fleet.Caps{Name: "postgres", Durable: true, MayLoseWrites: true, Push: true}
+	return fleet.Caps{Name: "postgres", Durable: true}
 }
 
 // Close implements [fleet.Store].

@@ -65,7 +65,7 @@ func Open(opts Options) (*Store, error) {
 // Caps implements [fleet.Store]. Whether Redis writes to disk is up to its own
 // settings, so nothing is promised of a restart.
 func (s *Store) Caps() fleet.Caps {
-	return fleet.Caps{Name: "redis", MayLoseWrites: true, Push: true}
+	return fleet.Caps{Name: "redis"}
 }
 
 // Close implements [fleet.Store]. It waits for what runs, for the store's timeout at most.
