@@ -10,7 +10,6 @@ package sharing
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"strings"
@@ -225,9 +224,9 @@ func (s *Sharing) meet(ctx context.Context, docs []fleet.Doc) error {
 // hear takes over one version of something, which is the newest that the store has now,
 // or perhaps was.
 func (s *Sharing) hear(ctx context.Context, d *fleet.Doc, now bool) error {
-	kind, id, ok := strings.Cut(strings.TrimPrefix(d.Key, prefix), "/")
-	if !ok {
-		return fmt.Errorf("the store has a document %q that this version does not know; update this node, or give the fleet a prefix of its own", d.Key)
+	kind, id, _ := strings.Cut(strings.TrimPrefix(d.Key, prefix), "/")
+	if !history.IsShared(kind) {
+		return nil // of a later version, or not of a gateway: who writes there must not make tokens here
 	}
 	here, err := s.o.History.SharedOf(ctx, kind, id)
 	if err != nil || here.Rev == history.Rev(d.Rev) {
