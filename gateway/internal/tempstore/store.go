@@ -119,9 +119,13 @@ func (s *Store) Start() error {
 		words := c.LastWords()
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.running == c {
-			s.ended <- fmt.Errorf("%s ended by itself: %s: %s", s.kind, words, s.said())
-			s.running = nil
+		if s.running != c {
+			return
+		}
+		s.running = nil
+		select {
+		case s.ended <- fmt.Errorf("%s ended by itself: %s: %s", s.kind, words, s.said()):
+		default: // nobody has taken note of the last time
 		}
 	}()
 	return nil
