@@ -51,6 +51,30 @@ func (m *member) set(r Record, until, now time.Time) error {
 	return nil
 }
 
+// meet compares the override that the breaker had before the store was heard for the first time, as
+// after a restart, with what that has. It is the fleet's, and ends with it; but one that is
+// newer than what the fleet knows is an act that was not shared yet.
+func (m *member) meet(got *version, now time.Time) {
+	o := m.b.Stats().Override
+	if o == nil || m.act != nil {
+		return
+	}
+	m.setBy = Rev{ID: 1}
+	switch {
+	case got.State == o.State && got.By == o.By && got.Note == o.Why:
+		m.setBy = got.Rev
+	case got.Rev == (Rev{}), got.made.Before(o.Since) && !o.Since.After(now):
+		r := Record{State: o.State, Reason: recloser.ReasonIsolated, By: o.By, Note: o.Why}
+		if o.State == recloser.HeldClosed {
+			r.Reason = recloser.ReasonHeldClosed
+		}
+		if !o.Until.IsZero() {
+			r.Lasts = max(o.Until.Sub(now), time.Millisecond)
+		}
+		m.share(r, 0, now)
+	}
+}
+
 // release takes an override back here, and has it shared.
 func (m *member) release(by, why string, now time.Time) bool {
 	state := m.held.State

@@ -88,6 +88,9 @@ func (m *member) receive(c *coordinator, d *Doc, now time.Time) {
 	m.pushed = Rev{}
 	if m.act != nil && m.act.settled(&got) {
 		if got.ID == m.act.id && m.setBy != (Rev{}) {
+	if !m.known {
+		m.meet(&got, now)
+	}
 			m.setBy = got.Rev // it is in force
 		}
 		m.act = nil

@@ -59,8 +59,9 @@ func (n *Node) do(f func(now time.Time)) {
 }
 
 // Join has breakers follow the fleet, by their names. A name that is there already, or
-// that cannot be a key, is an error, and nothing joins. What a recloser.Set may drop does
-// not belong here.
+// that cannot be a key, is an error, and nothing joins. A breaker belongs to one Node at
+// a time, and what a recloser.Set may drop does not belong here. An override that it has before
+// the store is heard, as after a restart, is shared, unless the fleet knows of something later.
 func (n *Node) Join(breakers ...*recloser.Breaker) (err error) {
 	n.do(func(time.Time) {
 		for i, b := range breakers {
