@@ -17,7 +17,8 @@ type member struct {
 	held    version   // what the store had last
 	changed time.Time // when held was replaced
 	known   bool      // what the store had was heard, at least once
-	mendAt  time.Time // nothing is written before: the document cannot be read
+	fault   error     // why the document that the store has now cannot be read
+	mendAt  time.Time // nothing is written before: it cannot be read
 	pushed  Rev       // what the watch has shown last, where that is older than held
 	renewAt time.Time // when to give the breaker its order again
 	setBy   Rev       // the record whose override is in force here
@@ -81,8 +82,8 @@ func (m *member) hear(c *coordinator, d *Doc, now time.Time) {
 // receive takes in the version that the store has.
 func (m *member) receive(c *coordinator, d *Doc, now time.Time) {
 	got, err := versionOf(d, now)
-	if err != nil {
-		c.err, m.write, m.mendAt = err, nil, now.Add(refresh) // and what is held stays
+	if m.fault = err; err != nil {
+		m.write, m.mendAt = nil, now.Add(refresh) // and what is held stays
 		return
 	}
 	m.pushed = Rev{}

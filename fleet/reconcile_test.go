@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"errors"
+	"math"
 	"testing"
 	"time"
 
@@ -45,6 +46,7 @@ func TestReconcile(t *testing.T) {
 		"an older one that opens what is closed": {v(closed, 9, 1), v(open, 8, 2), adopt},
 		"flushed, its open time just over":       {aged(v(open, 9, 1), 10*time.Second, 11*time.Second), version{}, reopen},
 		"flushed, its open time long over":       {aged(v(open, 9, 1), 10*time.Second, 20*time.Second), version{}, adopt},
+		"flushed, isolated for three centuries":  {aged(v(isolated, 9, 1), math.MaxInt64, time.Minute), version{}, reopen},
 	} {
 		if got := reconcile(&c.held, &c.got, epoch); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
@@ -86,6 +88,14 @@ func TestSteps(t *testing.T) {
 	if got := openTime(&cfg, 1<<30); got != 30*time.Second {
 		t.Errorf("a huge step: %s", got)
 	}
+	for _, c := range []struct{ first, longest time.Duration }{{time.Millisecond, time.Hour}, {time.Hour, time.Hour}, {59 * time.Minute, time.Hour}} {
+		cfg := recloser.Config{OpenFor: c.first, MaxOpenFor: c.longest}
+		for step := range 70 {
+			if got := openTime(&cfg, step); got < c.first || got > c.longest || step > 22 && got != c.longest {
+				t.Errorf("from %s, step %d: %s", c.first, step, got)
+			}
+		}
+	}
 	for step, want := range []int{1, 2, 3, 3} {
 		if got := stepUp(&cfg, step); got != want {
 			t.Errorf("after step %d: %d, want %d", step, got, want)
@@ -122,9 +132,9 @@ func TestRecordAsJSON(t *testing.T) {
 	if string(data) != want {
 		t.Errorf("got  %s\nwant %s", data, want)
 	}
-	d := Doc{Key: "breaker/hotel", Rev: Rev{4, 5}, Slots: 1, Data: append(data[:len(data)-1], `,"of a later version":{}}`...), Age: time.Minute}
+	d := Doc{Key: "breaker/hotel", Rev: Rev{4, 5}, Slots: 2, Data: append(data[:len(data)-1], `,"of a later version":{}}`...), Age: time.Minute}
 	v, err := versionOf(&d, epoch)
-	if err != nil || v.Record != r || v.Rev != d.Rev || v.slots != 1 || v.age(epoch) != time.Minute {
+	if err != nil || v.Record != r || v.Rev != d.Rev || v.slots != 2 || v.age(epoch) != time.Minute {
 		t.Errorf("%+v, %v", v, err)
 	}
 	for _, wrong := range []string{"", "PNG", `{"state":"ajar"}`, `[]`} {

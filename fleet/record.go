@@ -2,7 +2,9 @@ package fleet
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"time"
@@ -91,10 +93,30 @@ func versionOf(d *Doc, now time.Time) (version, error) {
 	if d.Rev == (Rev{}) {
 		return version{}, nil
 	}
-	if err := json.Unmarshal(d.Data, &v.Record); err != nil {
-		return v, fmt.Errorf("fleet: the document %q cannot be read: %w", d.Key, err)
+	err := json.Unmarshal(d.Data, &v.Record)
+	if err == nil {
+		err = v.check()
+	}
+	if err != nil {
+		return v, fmt.Errorf("fleet: the document %q cannot be read: %w; update this node, or delete the document if no node wrote it", d.Key, err)
 	}
 	return v, nil
+}
+
+// check reports what no node writes. What the store holds may be of somebody else, and must
+// neither stay for ever nor harm what comes after it.
+func (v *version) check() error {
+	switch {
+	case v.Epoch == math.MaxUint64:
+		return errors.New("no version can follow it")
+	case v.Lasts < 0, v.State == recloser.Open && (v.Lasts == 0 || v.Lasts > longestOpen):
+		return fmt.Errorf("%s for %s", v.State, v.Lasts)
+	case v.State == recloser.HalfOpen && (v.Need < 1 || v.Need > v.slots):
+		return fmt.Errorf("%d trials must be good, and there are %d", v.Need, v.slots)
+	case v.Step < 0 || v.Acted < 0 || len(v.Reason) > mostText || len(v.Trip) > mostText:
+		return errors.New("it has values that make no sense")
+	}
+	return nil
 }
 
 // severity orders records by how many calls they let pass.
@@ -126,7 +148,7 @@ func reconcile(held, got *version, now time.Time) course {
 		return keep
 	case got.Epoch > held.Epoch, got.severity() >= held.severity(): // so, with held closed, whatever it is
 		return adopt
-	case held.Lasts > 0 && held.age(now) >= 2*held.Lasts:
+	case held.Lasts > 0 && held.age(now)/2 >= held.Lasts:
 		return adopt
 	}
 	return reopen
@@ -155,9 +177,15 @@ func above(a, b Rev, random *rand.Rand) Rev {
 	return Rev{Epoch: max(a.Epoch, b.Epoch) + 1, ID: random.Uint64() | 1}
 }
 
+// longestOpen is how long a breaker can be told to stay open.
+const longestOpen = 24 * time.Hour
+
 // openTime returns how long an opening with this step lasts.
 func openTime(cfg *recloser.Config, step int) time.Duration {
-	return min(cfg.OpenFor<<min(step, 24), cfg.MaxOpenFor)
+	if step > 21 { // even a millisecond has become more than an hour, and an hour is still in range before
+		return cfg.MaxOpenFor
+	}
+	return min(cfg.OpenFor<<step, cfg.MaxOpenFor)
 }
 
 // stepUp returns the next step, as long as it makes the open time longer.

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"time"
 )
 
@@ -93,6 +94,7 @@ func (c *coordinator) status(now time.Time) Status {
 			act := m.act.Record
 			b.NotShared = &act
 		}
+		s.Err = cmp.Or(s.Err, m.fault)
 		kept = kept || m.last.Led
 		s.Breakers = append(s.Breakers, b)
 	}
