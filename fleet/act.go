@@ -134,6 +134,7 @@ func (m *member) tripNow(c *coordinator, by, why string, now time.Time) bool {
 
 // holdTrials has the open time end no sooner than in d, here and everywhere.
 func (m *member) holdTrials(c *coordinator, d time.Duration, now time.Time) bool {
+	d = min(d, longestOpen)
 	open := m.b.HoldTrials(d)
 	if c.synced && m.act == nil && m.write == nil && m.held.State == recloser.Open && m.held.left(now) < d {
 		m.write = &next{Record: m.held.Record, expect: m.held.Rev}

@@ -22,11 +22,20 @@ type ask struct {
 	Node string `json:"node"`
 }
 
+// hasAsked is told which document asks the others, be it this node's or that of another
+// which was quicker. None: the one before had vanished, and nobody was asked.
+func (m *member) hasAsked(by Rev, now time.Time) {
+	if m.askRev = by; by == (Rev{}) {
+		m.ask = true
+		return
+	}
+	m.askedAt, m.judgeAt = now, now.Add(answerTime)
+}
+
 // hearAsk answers with what this node has seen, good calls as well, and offers a probe.
-func (c *coordinator) hearAsk(name string, d *Doc, now time.Time) {
-	m := c.byName[name]
+func (m *member) hearAsk(c *coordinator, d *Doc, now time.Time) {
 	var a ask
-	if m == nil || m.held.State != recloser.Closed || json.Unmarshal(d.Data, &a) != nil || a.Node == c.cfg.Node {
+	if m.held.State != recloser.Closed || json.Unmarshal(d.Data, &a) != nil || a.Node == c.cfg.Node {
 		return
 	}
 	if m.seen.in(longest, now).calls() > 0 || isOpen(m.last) {
@@ -42,13 +51,13 @@ func (c *coordinator) answerAsk(now time.Time) *op {
 	for _, m := range c.members {
 		if !m.probeAt.IsZero() && !now.Before(m.probeAt) {
 			m.probeAt = time.Time{}
-			return &op{kind: opAcquire, key: askKey + m.name, expect: c.asks[m.name], ttl: opinionTime}
+			return &op{kind: opAcquire, key: askKey + m.name, expect: m.askRev, ttl: opinionTime}
 		}
 	}
 	return nil
 }
 
-func (c *coordinator) askAcquired(o *op, _ time.Time) {
+func (c *coordinator) askAcquired(o *op) {
 	if name, ok := nameOf(o.key, askKey); ok && o.err == nil {
 		c.probes = append(c.probes, name)
 	}

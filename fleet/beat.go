@@ -78,7 +78,7 @@ func (c *coordinator) pulse(now time.Time) pulse {
 		if !own && !holds {
 			continue
 		}
-		if size += len(m.name) + 30; size > mostHolds {
+		if size += len(encode(m.name)) + 30; size > mostHolds {
 			p.More = true
 			break
 		}

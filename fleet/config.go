@@ -23,7 +23,7 @@ type Config struct {
 	Rule Rule
 	// Group names what dependencies have in common, such as one provider: where a
 	// node asks itself whether it is rather its own network that fails, they count as
-	// one. Default: each is its own.
+	// one. It must be quick, and must not use the Node. Default: each is its own.
 	Group func(name string) string
 	// Probe asks a dependency whether it is well. Where one node alone has seen calls
 	// fail, the fleet trips only if another's probe fails as well; where one of a few has

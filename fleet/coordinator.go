@@ -31,13 +31,14 @@ type coordinator struct {
 	position uint64    // from which to watch
 	retryAt  time.Time // when to try the store again
 	pause    time.Duration
+	loadedAt time.Time // last
 	since    time.Time // when synced changed last
 	contact  time.Time // when the store answered last
 	err      error     // why the store is of no use; nil: it is
 
 	aboutRev Rev
 	beat     beat
-	asks     map[string]Rev // documents of askKey
+	ended    []ended // leases to be finished
 	roles    []*candidacy
 	probes   []string // dependencies to probe now, for who drives
 	doubtful bool
@@ -62,7 +63,7 @@ const (
 func newCoordinator(cfg Config, random *rand.Rand, now time.Time) *coordinator {
 	return &coordinator{
 		cfg: cfg.WithDefaults(), random: random, start: random.Uint64(), since: now,
-		byName: map[string]*member{}, asks: map[string]Rev{}, err: errNotYet,
+		byName: map[string]*member{}, err: errNotYet,
 	}
 }
 
@@ -114,6 +115,9 @@ func (c *coordinator) wanted(now time.Time) *op {
 	if c.beat.lookedAt.IsZero() { // who the others are comes before what they say
 		return c.beat.wanted(c, now)
 	}
+	if o := c.finish(); o != nil {
+		return o
+	}
 	for _, m := range c.members {
 		if o := m.wanted(c, now); o != nil {
 			o.member = m
@@ -123,19 +127,16 @@ func (c *coordinator) wanted(now time.Time) *op {
 	if o := c.say(now); o != nil {
 		return o
 	}
-	for _, m := range c.members {
-		if o := m.wantsOthers(c, now); o != nil {
-			o.member = m
-			return o
-		}
-	}
 	if o := c.answerAsk(now); o != nil {
 		return o
 	}
 	if o := c.beat.wanted(c, now); o != nil {
 		return o
 	}
-	return c.elect(now)
+	if o := c.elect(now); o != nil {
+		return o
+	}
+	return c.wantOthers(now) // last, as where many breakers are in trouble there is always one to look at
 }
 
 // done takes in what came of an operation.
@@ -151,6 +152,12 @@ func (c *coordinator) done(o *op, now time.Time) {
 		return
 	}
 	c.contact = now
+	if m := o.member; m != nil && c.byName[m.name] != m { // it has left meanwhile
+		if o.kind == opAcquire && o.err == nil {
+			c.ended = append(c.ended, ended{nil, o.lease, Unused})
+		}
+		return
+	}
 	switch o.kind {
 	case opLoad:
 		c.loaded(o, now)
@@ -168,12 +175,10 @@ func (c *coordinator) done(o *op, now time.Time) {
 		if o.member != nil {
 			o.member.acquired(c, o, now)
 		} else {
-			c.askAcquired(o, now)
+			c.askAcquired(o)
 		}
 	case opFinish:
-		if o.member != nil {
-			o.member.finished(o)
-		}
+		c.finished(o)
 	case opElect:
 		c.elected(o)
 	}
@@ -193,6 +198,10 @@ func (c *coordinator) loaded(o *op, now time.Time) {
 	}
 	c.stranger = false
 	for _, m := range c.members {
+		m.askRev = Rev{}
+		if d := found[askKey+m.name]; d != nil {
+			m.askRev = d.Rev
+		}
 		d := found[breakerKey+m.name]
 		if d == nil {
 			d = &Doc{}
@@ -206,13 +215,8 @@ func (c *coordinator) loaded(o *op, now time.Time) {
 	for _, m := range c.members {
 		m.sayAgain(now)
 	}
-	clear(c.asks)
-	for key, d := range found {
-		if name, ok := nameOf(key, askKey); ok {
-			c.asks[name] = d.Rev
-		}
-	}
 	c.watches++
+	c.loadedAt = now
 	c.watching, c.position = c.watches, o.position
 	c.pause, c.err = 0, nil
 	if !c.synced {
@@ -230,7 +234,7 @@ func (c *coordinator) put(o *op, now time.Time) {
 		d := o.doc
 		o.member.receive(c, &d, now)
 	case o.key == askKey:
-		c.asks[o.member.name] = o.doc.Rev
+		o.member.hasAsked(o.doc.Rev, now)
 	default:
 		if err := c.meet(&o.doc); err != nil { // somebody was quicker
 			c.lose(now, err)
@@ -250,8 +254,10 @@ func (c *coordinator) heard(watch int, d *Doc, now time.Time) {
 		return
 	}
 	if name, ok := nameOf(d.Key, askKey); ok {
-		c.asks[name] = d.Rev
-		c.hearAsk(name, d, now)
+		if m := c.byName[name]; m != nil {
+			m.askRev = d.Rev
+			m.hearAsk(c, d, now)
+		}
 		return
 	}
 	if d.Key == aboutKey {
@@ -268,7 +274,9 @@ func (c *coordinator) unwatched(watch int, err error, now time.Time) {
 	}
 	c.watching = 0
 	if errors.Is(err, ErrResync) {
-		c.reload = now
+		if c.reload = now; now.Sub(c.loadedAt) < time.Second { // a store that always says so is not asked all the time
+			c.reload = c.loadedAt.Add(time.Second)
+		}
 		return
 	}
 	c.lose(now, err)
@@ -309,7 +317,31 @@ func (c *coordinator) leave(name string, now time.Time) {
 	if m == nil {
 		return
 	}
+	m.giveBack(c, now)
 	m.alone(now)
 	delete(c.byName, name)
 	c.members = slices.DeleteFunc(c.members, func(o *member) bool { return o == m })
+	for i := range c.ended {
+		if c.ended[i].member == m {
+			c.ended[i].member = nil
+		}
+	}
+}
+
+// part has all breakers go on alone, and returns what is to be done in the store so that no
+// other node need wait.
+func (c *coordinator) part(now time.Time) (last []*op) {
+	for len(c.members) > 0 {
+		c.leave(c.members[0].name, now)
+	}
+	for _, e := range c.ended {
+		last = append(last, &op{kind: opFinish, lease: e.lease, result: e.result})
+	}
+	for _, r := range c.roles {
+		if now.Before(r.until) {
+			last = append(last, &op{kind: opElect, key: r.role})
+		}
+	}
+	c.ended, c.roles = nil, nil
+	return last
 }

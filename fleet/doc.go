@@ -23,7 +23,8 @@
 // both versions. What was closed is never written against what the store says. A hold
 // that was lost is not restored.
 //
-// A node that dies with a lease: its trial is bad when the lease runs out.
+// A node that dies with a lease: its trial is bad when the lease runs out. One that leaves
+// gives it back, unless its trial runs.
 //
 // One node's own network: a node counts for so few failures that others must have seen
 // some too; if calls to half of its dependencies fail, it counts for nothing. If that is

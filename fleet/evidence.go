@@ -20,7 +20,7 @@ type evidenceState struct {
 	pull    bool      // it is news: look what the others say once it is said
 	judgeAt time.Time // when to look; zero: not
 	ask     bool      // the others are to be asked
-	askedAt time.Time
+	askedAt time.Time // when they were
 	probeAt time.Time // when to offer a second opinion; zero: not
 	probed  string
 	probeOf time.Time // when it was formed
@@ -168,22 +168,30 @@ func (c *coordinator) said(o *op, now time.Time) {
 	}
 }
 
-// wantsOthers returns what it takes to know what the others have seen.
-func (m *member) wantsOthers(c *coordinator, now time.Time) *op {
-	if m.held.State != recloser.Closed || m.write != nil || c.doubtful || c.beat.outdated(c) {
+// wantOthers returns what it takes to know what the others have seen, of the breaker for
+// which that has been due for the longest time.
+func (c *coordinator) wantOthers(now time.Time) *op {
+	if c.doubtful || c.beat.outdated(c) {
 		return nil
 	}
-	if m.ask {
-		m.ask, m.askedAt, m.judgeAt = false, now, now.Add(answerTime)
-		return &op{kind: opPut, key: askKey, expect: c.asks[m.name], doc: Doc{
-			Key: askKey + m.name, Rev: above(c.asks[m.name], Rev{}, c.random), Slots: max(1, c.cfg.Rule.Reporters-1), TTL: opinionTime, Data: encode(ask{c.cfg.Node}),
+	var m *member
+	for _, o := range c.members {
+		due := o.ask || !o.judgeAt.IsZero() && !now.Before(o.judgeAt)
+		if due && o.held.State == recloser.Closed && o.write == nil && (m == nil || o.judgeAt.Before(m.judgeAt)) {
+			m = o
+		}
+	}
+	switch {
+	case m == nil:
+		return nil
+	case m.ask:
+		m.ask = false
+		return &op{kind: opPut, member: m, key: askKey, expect: m.askRev, doc: Doc{
+			Key: askKey + m.name, Rev: above(m.askRev, Rev{}, c.random), Slots: max(1, c.cfg.Rule.Reporters-1), TTL: opinionTime, Data: encode(ask{c.cfg.Node}),
 		}}
 	}
-	if m.judgeAt.IsZero() || now.Before(m.judgeAt) {
-		return nil
-	}
 	m.judgeAt = time.Time{}
-	return &op{kind: opSaid, key: breakerKey + m.name}
+	return &op{kind: opSaid, member: m, key: breakerKey + m.name}
 }
 
 // judge decides on what the others have said.

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"slices"
 	"time"
 
 	"github.com/recloser-go/recloser"
@@ -21,13 +22,13 @@ type member struct {
 	mendAt  time.Time // nothing is written before: it cannot be read
 	pushed  Rev       // what the watch has shown last, where that is older than held
 	renewAt time.Time // when to give the breaker its order again
+	askRev  Rev       // of the document by which a node has asked the others last
 	setBy   Rev       // the record whose override is in force here
 	good    uint64    // calls since held is in force
 
 	act    *act  // of an operator on this node, not yet shared
 	write  *next // what to write
 	trial  *trial
-	ended  []ended       // leases to be finished
 	delay  time.Duration // so that not all nodes write what is due at once
 	tryAt  time.Time     // no trial is asked for before
 	wishAt time.Time     // when somebody was refused here last
@@ -87,11 +88,11 @@ func (m *member) receive(c *coordinator, d *Doc, now time.Time) {
 		return
 	}
 	m.pushed = Rev{}
-	if m.act != nil && m.act.settled(&got) {
-		if got.ID == m.act.id && m.setBy != (Rev{}) {
 	if !m.known {
 		m.meet(&got, now)
 	}
+	if m.act != nil && m.act.settled(&got) {
+		if got.ID == m.act.id && m.setBy != (Rev{}) {
 			m.setBy = got.Rev // it is in force
 		}
 		m.act = nil
@@ -113,7 +114,8 @@ func (m *member) receive(c *coordinator, d *Doc, now time.Time) {
 
 // adopt holds a version and puts it in force.
 func (m *member) adopt(c *coordinator, v version, now time.Time) {
-	m.held, m.changed, m.write, m.trial, m.ended = v, now, nil, nil, nil
+	m.held, m.changed, m.write, m.trial = v, now, nil, nil
+	c.ended = slices.DeleteFunc(c.ended, func(e ended) bool { return e.member == m }) // they ended with the version before
 	m.forget(c, now)
 	m.delay = time.Duration(c.random.Int64N(int64(300 * time.Millisecond)))
 	m.tryAt = now.Add(m.delay)
@@ -156,7 +158,8 @@ func (m *member) obey(now time.Time, grace time.Duration) {
 // follow gives the breaker an order, and takes no notice of what that changes.
 func (m *member) follow(o recloser.Order) {
 	_ = m.b.Follow(o) // its ranges are kept
-	m.last.Seq = m.b.Report().Seq
+	r := m.b.Report()
+	m.last.Seq, m.last.TrialTime = r.Seq, r.TrialTime
 }
 
 // override has the breaker isolated or held closed as v says.
@@ -178,8 +181,12 @@ func (m *member) override(v *version, now time.Time) {
 
 // alone has the breaker decide for itself.
 func (m *member) alone(now time.Time) {
-	if m.trial != nil || m.last.Led {
-		_ = m.b.Follow(recloser.Order{State: recloser.Open, For: m.held.left(now)})
+	o := recloser.Order{State: recloser.Open}
+	if m.held.State == recloser.Open {
+		o.For = m.held.left(now)
+	}
+	if m.b.Report().Led {
+		m.follow(o)
 	}
 }
 
@@ -202,9 +209,6 @@ func (m *member) wanted(c *coordinator, now time.Time) *op {
 	switch {
 	case now.Before(m.mendAt):
 		return nil
-	case len(m.ended) > 0:
-		e := m.ended[0]
-		return &op{kind: opFinish, lease: e.lease, result: e.result}
 	case m.act != nil:
 		o := m.put(c, m.act.next(m, now))
 		m.act.id = o.doc.Rev.ID

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -70,7 +71,7 @@ func (n *Node) Join(breakers ...*recloser.Breaker) (err error) {
 				err = fmt.Errorf("fleet: a breaker named %q cannot join: %w", name, ErrBadKey)
 				return
 			}
-			if n.c.byName[name] != nil || contains(breakers[:i], name) {
+			if n.c.byName[name] != nil || slices.ContainsFunc(breakers[:i], func(b *recloser.Breaker) bool { return b.Name() == name }) {
 				err = fmt.Errorf("fleet: a breaker named %q has joined already; names must differ", name)
 				return
 			}
@@ -80,15 +81,6 @@ func (n *Node) Join(breakers ...*recloser.Breaker) (err error) {
 		}
 	})
 	return err
-}
-
-func contains(breakers []*recloser.Breaker, name string) bool {
-	for _, b := range breakers {
-		if b.Name() == name {
-			return true
-		}
-	}
-	return false
 }
 
 // Leave has a breaker go on alone.
@@ -129,9 +121,7 @@ func (n *Node) Close() {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for _, m := range n.c.members {
-		m.alone(time.Now())
-	}
+	n.c.part(time.Now()) // where the store has not ended it; in vain otherwise
 }
 
 // watcher is the watch that runs; number 0: none.
@@ -185,7 +175,7 @@ func (n *Node) work(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
-			n.quitRoles()
+			n.part()
 			return
 		case o := <-n.ops:
 			o.run(ctx, n.store, n.name)
@@ -194,15 +184,15 @@ func (n *Node) work(ctx context.Context) {
 	}
 }
 
-// quitRoles gives up what this node has, so that another need not wait.
-func (n *Node) quitRoles() {
+// part leaves the fleet, and gives up what this node has, so that another need not wait.
+func (n *Node) part() {
 	ctx, cancel := context.WithTimeout(context.Background(), opTimeout)
 	defer cancel()
 	n.mu.Lock()
-	roles := n.c.held(time.Now())
+	last := n.c.part(time.Now())
 	n.mu.Unlock()
-	for _, role := range roles {
-		_, _ = n.store.Elect(ctx, role, n.name, 0) // else it runs out
+	for _, o := range last {
+		o.run(ctx, n.store, n.name) // else it runs out
 	}
 }
 

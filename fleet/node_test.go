@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -137,6 +138,54 @@ func TestBlockedStore(t *testing.T) {
 	})
 }
 
+// late is a store that does what it is asked, but answers a Put of a breaker only when it is told
+// to, whatever becomes of the context.
+type late struct {
+	*Memory
+	asked, answer chan struct{}
+}
+
+func (l late) Put(ctx context.Context, expect Rev, next Doc) (Doc, error) {
+	if _, ok := nameOf(next.Key, breakerKey); ok {
+		close(l.asked)
+		<-l.answer
+		ctx = context.WithoutCancel(ctx)
+	}
+	return l.Memory.Put(ctx, expect, next)
+}
+
+// After Close nothing of the fleet is in force, though the store answers late, and no role is held.
+func TestCloseIsTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := late{NewMemory(), make(chan struct{}), make(chan struct{})}
+		defer store.Memory.Close()
+		n, all := startNode(t, Config{Fleet: "town", Node: "a"}, store, "hotel")
+		if err := n.Seek("sender"); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(10 * time.Second)
+		if !n.Holds("sender") {
+			t.Fatal("it has not got the role")
+		}
+		if ok, err := n.TripNow("hotel", "probe", "why"); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+		<-store.asked
+		n.Close()
+		if n.Holds("sender") {
+			t.Error("it holds a role that another may have by now")
+		}
+		if _, err := n.TryNow("hotel", "ann", "why"); !errors.Is(err, ErrNotJoined) {
+			t.Errorf("an act that nobody will hear of: %v", err)
+		}
+		close(store.answer)
+		synctest.Wait()
+		if all[0].Report().Led {
+			t.Errorf("the fleet decides after Close: %s", all[0].Explain())
+		}
+	})
+}
+
 // Two nodes of one process on the memory store: what one is told, the other does.
 func TestNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -176,6 +225,12 @@ func TestNodes(t *testing.T) {
 		}
 		both(0, recloser.Closed)
 	})
+}
+
+func TestNoStore(t *testing.T) {
+	if _, err := New(Config{Fleet: "town", Node: "a"}, nil); err == nil || !strings.Contains(err.Error(), "no store") {
+		t.Error(err)
+	}
 }
 
 func TestUpdate(t *testing.T) {

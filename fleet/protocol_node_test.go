@@ -85,7 +85,9 @@ func newActor(t *testing.T, l limits, b bent) *actor {
 	}
 	c := newCoordinator(Config{Fleet: "town", Node: "n"}, rand.New(rand.NewPCG(1, 1)), epoch)
 	c.synced = true
-	return &actor{limits: l, bent: b, c: c, b: breaker, m: &member{}, now: epoch}
+	m := &member{}
+	c.byName["hotel"] = m
+	return &actor{limits: l, bent: b, c: c, b: breaker, m: m, now: epoch}
 }
 
 // doc is a document as the nodes write it.
@@ -124,8 +126,8 @@ func (a *actor) enter(s station) {
 	if s.trial.token != 0 {
 		a.m.trial = &trial{lease: s.trial.Lease()}
 	}
-	if s.ended.token != 0 {
-		a.m.ended = []ended{{s.ended.Lease(), s.result}}
+	if a.c.ended = nil; s.ended.token != 0 {
+		a.c.ended = []ended{{a.m, s.ended.Lease(), s.result}}
 	}
 }
 
@@ -141,8 +143,8 @@ func (a *actor) leave(s station, got paper) station {
 	if a.m.trial != nil {
 		s.trial = leaseOf(a.m.trial.lease)
 	}
-	if len(a.m.ended) > 0 {
-		s.ended, s.result = leaseOf(a.m.ended[0].lease), a.m.ended[0].result
+	if len(a.c.ended) > 0 {
+		s.ended, s.result = leaseOf(a.c.ended[0].lease), a.c.ended[0].result
 	}
 	return s
 }
@@ -198,7 +200,7 @@ func (a *actor) moves(s station, v vault) (all []outcome) {
 			r := Result(i)
 			if n.trial.token == token {
 				a.enter(n)
-				a.m.end(r, a.now)
+				a.m.end(a.c, r, a.now)
 				all = append(all, outcome{what: what, heals: r != Unused, station: a.leave(n, paper{}), vault: v})
 			} else if r == Good { // whatever it says
 				all = append(all, outcome{what: "ends a trial of a round before", heals: true, station: n, vault: v})
@@ -219,7 +221,10 @@ func (a *actor) cutOff(s station) station {
 // operation does what the node wants of the store.
 func (a *actor) operation(s station, v vault) []outcome {
 	a.enter(s)
-	o := a.m.wanted(a.c, a.now.Add(time.Minute)) // all open times are over
+	o := a.c.finish()
+	if o == nil {
+		o = a.m.wanted(a.c, a.now.Add(time.Minute)) // all open times are over
+	}
 	if o == nil {
 		if n := a.leave(s, paper{}); n != s {
 			return []outcome{{what: "drops what it wanted to write", heals: true, station: n, vault: v}}

@@ -79,13 +79,3 @@ func (c *coordinator) elected(o *op) {
 		c.roles[i].until = time.Time{}
 	}
 }
-
-// held returns the roles that this node has.
-func (c *coordinator) held(now time.Time) (roles []string) {
-	for _, r := range c.roles {
-		if now.Before(r.until) {
-			roles = append(roles, r.role)
-		}
-	}
-	return roles
-}

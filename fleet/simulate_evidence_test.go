@@ -345,3 +345,30 @@ func TestOpenNodesAmongMany(t *testing.T) {
 	s.await("all refuse", 10*time.Second, func() bool { return s.in("hotel", recloser.Closed) == 0 })
 	s.await("the fleet trips", 2*time.Second, func() bool { return s.record("hotel").State == recloser.Open })
 }
+
+// Two nodes of many see calls fail, again and again: each time they ask what the others see,
+// however long ago that was asked before.
+func TestAskedAgain(t *testing.T) {
+	s := newSim(t, 1, 12, Config{}, []string{"hotel"}, hotel())
+	s.tick = time.Second / 2
+	down, well := &partner{fails: true}, &partner{}
+	for _, n := range s.nodes[2:] {
+		n.callers("hotel", 3*time.Second, well.serve, nil)
+	}
+	for range 3 {
+		s.run(40 * time.Minute) // what was answered before is too old
+		for range 4 {
+			for _, n := range s.nodes[:2] {
+				n.call("hotel", down.serve)
+			}
+			s.run(time.Second)
+		}
+		s.run(10 * time.Second)
+		if v := s.record("hotel"); v.Rev != (Rev{}) {
+			t.Fatalf("at %s: %+v", s.virtual.Since(epoch), v.Record)
+		}
+	}
+	if n := s.nodes[0].c.byName["hotel"]; n.askRev == (Rev{}) {
+		t.Error("nobody has asked")
+	}
+}

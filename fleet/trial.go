@@ -3,6 +3,7 @@ package fleet
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/recloser-go/recloser"
@@ -20,6 +21,7 @@ type trial struct {
 
 // ended is a lease that is to be finished.
 type ended struct {
+	member *member // nil: it has left, and what comes of it is for others to see
 	lease  Lease
 	result Result
 }
@@ -81,7 +83,7 @@ func (m *member) acquired(c *coordinator, o *op, now time.Time) {
 		m.trial = &trial{lease: o.lease, good: m.last.TrialsGood, bad: m.last.TrialsBad, taken: m.last.Taken + 1, waits: o.asked.Add(trialWait), ends: ends}
 		m.obey(now, grace)
 	} else if o.err == nil {
-		m.ended = append(m.ended, ended{o.lease, Unused})
+		c.ended = append(c.ended, ended{m, o.lease, Unused})
 	}
 }
 
@@ -90,15 +92,15 @@ func (m *member) tend(c *coordinator, now time.Time) {
 	t, r := m.trial, m.last
 	switch {
 	case r.TrialsBad > t.bad:
-		m.end(Bad, now)
+		m.end(c, Bad, now)
 	case r.TrialsGood > t.good:
-		m.end(Good, now)
+		m.end(c, Good, now)
 	case r.Running > 0:
 		if !now.Before(t.ends) {
-			m.end(Bad, now)
+			m.end(c, Bad, now)
 		}
 	case !r.Led || r.Automatic != recloser.HalfOpen: // somebody here has set it otherwise
-		m.end(Unused, now)
+		m.end(c, Unused, now)
 	case now.Before(t.waits):
 		if r.Taken == t.taken { // it ended without a verdict: for the next caller
 			t.taken++
@@ -107,28 +109,46 @@ func (m *member) tend(c *coordinator, now time.Time) {
 	default:
 		m.follow(recloser.Order{State: recloser.HalfOpen, Grace: grace, Note: m.held.Note})
 		if m.last = m.b.Report(); m.last.Running == 0 {
-			m.end(Unused, now)
+			m.end(c, Unused, now)
 			m.tryAt = now.Add(time.Second + time.Duration(c.random.Int64N(int64(time.Second))))
 		}
 	}
 }
 
-func (m *member) end(r Result, now time.Time) {
-	m.ended = append(m.ended, ended{m.trial.lease, r})
+func (m *member) end(c *coordinator, r Result, now time.Time) {
+	c.ended = append(c.ended, ended{m, m.trial.lease, r})
 	m.trial, m.renewAt = nil, now.Add(refresh) // the next record will say what follows
 	if r == Good {
 		m.tryAt = now // here are callers
 	}
 }
 
+// finish returns the operation that finishes a lease, if there is one to finish.
+func (c *coordinator) finish() *op {
+	if len(c.ended) == 0 {
+		return nil
+	}
+	e := c.ended[0]
+	return &op{kind: opFinish, member: e.member, lease: e.lease, result: e.result}
+}
+
 // finished takes in what the store made of a result.
-func (m *member) finished(o *op) {
-	if len(m.ended) == 0 || m.ended[0].lease.Token != o.lease.Token {
+func (c *coordinator) finished(o *op) {
+	c.ended = slices.DeleteFunc(c.ended, func(e ended) bool { return e.lease.Token == o.lease.Token })
+	if m := o.member; m != nil && o.lease.Rev == m.held.Rev {
+		m.counted(o.tally)
+	}
+}
+
+// giveBack ends the trial of a member that leaves, so that the fleet does not wait for it
+// until it counts as bad.
+func (m *member) giveBack(c *coordinator, now time.Time) {
+	if m.trial == nil {
 		return
 	}
-	m.ended = m.ended[1:]
-	if o.lease.Rev == m.held.Rev {
-		m.counted(o.tally)
+	m.last = m.b.Report()
+	if m.tend(c, now); m.trial != nil && m.last.Running == 0 {
+		m.end(c, Unused, now)
 	}
 }
 
