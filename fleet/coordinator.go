@@ -46,7 +46,6 @@ type coordinator struct {
 	doubtAt  time.Time // when it was asked whether it is
 	news     bool      // a call was bad since
 	stranger bool      // the store is not for this node
-	toJoin   bool      // a breaker joined since all was loaded
 }
 
 const (
@@ -105,8 +104,8 @@ func (c *coordinator) wanted(now time.Time) *op {
 	if now.Before(c.retryAt) {
 		return nil
 	}
-	if !c.synced || c.toJoin || !c.reload.IsZero() && !now.Before(c.reload) {
-		c.toJoin, c.reload = false, time.Time{}
+	if !c.synced || !c.reload.IsZero() && !now.Before(c.reload) {
+		c.reload = time.Time{}
 		return &op{kind: opLoad}
 	}
 	if o := c.putAbout(); o != nil {
@@ -303,12 +302,12 @@ func (c *coordinator) scatter() time.Duration {
 	return time.Duration(c.random.Int64N(int64(most) + 1))
 }
 
-// join adds a breaker.
-func (c *coordinator) join(b *recloser.Breaker) {
+// join adds a breaker, of which the store may know something.
+func (c *coordinator) join(b *recloser.Breaker, now time.Time) {
 	m := &member{name: b.Name(), b: b, last: b.Report()}
 	c.members = append(c.members, m)
 	c.byName[m.name] = m
-	c.toJoin = true
+	c.reload = now
 }
 
 // leave takes a breaker out, which goes on alone.

@@ -17,7 +17,7 @@ func TestLoadedLate(t *testing.T) {
 	now := epoch
 	c := newCoordinator(Config{Fleet: "town", Node: "a"}, rand.New(rand.NewPCG(1, 1)), now)
 	b := newBreaker(t, "hotel")
-	c.join(b)
+	c.join(b, now)
 	load := func() *op {
 		t.Helper()
 		now = now.Add(time.Second)
@@ -48,7 +48,7 @@ func loaded(t *testing.T, breakers ...*recloser.Breaker) *coordinator {
 	t.Helper()
 	c := newCoordinator(Config{Fleet: "town", Node: "a"}, rand.New(rand.NewPCG(1, 1)), epoch)
 	for _, b := range breakers {
-		c.join(b)
+		c.join(b, epoch)
 	}
 	o := c.next(epoch)
 	if o == nil || o.kind != opLoad {

@@ -64,7 +64,7 @@ func (n *Node) do(f func(now time.Time)) {
 // a time, and what a recloser.Set may drop does not belong here. An override that it has before
 // the store is heard, as after a restart, is shared, unless the fleet knows of something later.
 func (n *Node) Join(breakers ...*recloser.Breaker) (err error) {
-	n.do(func(time.Time) {
+	n.do(func(now time.Time) {
 		for i, b := range breakers {
 			name := b.Name()
 			if CheckKey(breakerKey+name) != nil || name == "" {
@@ -77,7 +77,7 @@ func (n *Node) Join(breakers ...*recloser.Breaker) (err error) {
 			}
 		}
 		for _, b := range breakers {
-			n.c.join(b)
+			n.c.join(b, now)
 		}
 	})
 	return err

@@ -84,9 +84,9 @@ func BenchmarkStep(b *testing.B) {
 			now := time.Now()
 			c := newCoordinator(Config{Fleet: "town", Node: "a"}, rand.New(rand.NewPCG(1, 1)), now)
 			for i := range n {
-				c.join(newBreaker(b, fmt.Sprint(i)))
+				c.join(newBreaker(b, fmt.Sprint(i)), now)
 			}
-			c.synced, c.toJoin, c.aboutRev = true, false, Rev{1, 1}
+			c.synced, c.reload, c.aboutRev = true, time.Time{}, Rev{1, 1}
 			c.beat.sayAt, c.beat.lookedAt = now.Add(time.Hour), now.Add(time.Hour)
 			b.ReportAllocs()
 			for b.Loop() {

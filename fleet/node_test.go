@@ -158,7 +158,7 @@ func (l late) Put(ctx context.Context, expect Rev, next Doc) (Doc, error) {
 func TestCloseIsTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := late{NewMemory(), make(chan struct{}), make(chan struct{})}
-		defer store.Memory.Close()
+		defer store.Close()
 		n, all := startNode(t, Config{Fleet: "town", Node: "a"}, store, "hotel")
 		if err := n.Seek("sender"); err != nil {
 			t.Fatal(err)

@@ -92,7 +92,7 @@ func (s *sim) addSkewed(name string, skew time.Duration, cfg Config, names []str
 			s.Fatal(err)
 		}
 		n.breakers[name] = b
-		n.c.join(b)
+		n.c.join(b, n.now())
 	}
 	s.nodes = append(s.nodes, n)
 	s.virtual.After(time.Duration(s.random.Int64N(int64(s.tick))), n.ticks)

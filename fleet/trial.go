@@ -75,7 +75,9 @@ func (m *member) acquired(c *coordinator, o *op, now time.Time) {
 		return // the lease ended with that version
 	}
 	if errors.Is(o.err, ErrConflict) {
-		c.reload = now.Add(time.Second) // unless it is heard until then
+		if c.reload.IsZero() {
+			c.reload = now.Add(time.Second) // until then it is heard, as a rule
+		}
 		return
 	}
 	if m.counted(o.tally); m.write == nil && o.err == nil {
