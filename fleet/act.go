@@ -28,9 +28,28 @@ func (a *act) next(m *member, now time.Time) *next {
 	return n
 }
 
-// settled reports whether the store has the act, or a later one of an operator.
-func (a *act) settled(got *version) bool {
-	return got.ID != 0 && got.ID == a.id || got.By != "" && !got.made.Add(-got.Acted).Before(a.at)
+// settle is done with the act if the store has it, or a later one of an operator.
+func (m *member) settle(got *version) {
+	a := m.act
+	if a == nil {
+		return
+	}
+	shared := got.ID != 0 && got.ID == a.id || got.is(&a.Record, a.at)
+	if shared && m.setBy != (Rev{}) {
+		m.setBy = got.Rev // it is in force
+	}
+	if shared || got.By != "" && !got.made.Add(-got.Acted).Before(a.at) {
+		m.act = nil
+	}
+}
+
+// is reports whether v is the override that was set at that time: what is planned is done by all
+// nodes at once, each for itself.
+func (v *version) is(r *Record, at time.Time) bool {
+	const skew = 5 * time.Second // of what ends alike
+	return (v.State == recloser.Isolated || v.State == recloser.HeldClosed) &&
+		v.State == r.State && v.Reason == r.Reason && v.By == r.By && v.Note == clip(r.Note) && (v.Lasts > 0) == (r.Lasts > 0) &&
+		(v.Lasts == 0 || v.made.Add(v.Lasts).Sub(at.Add(r.Lasts)).Abs() < skew)
 }
 
 // set applies an override here, and has it shared.
@@ -59,18 +78,18 @@ func (m *member) meet(got *version, now time.Time) {
 	if o == nil || m.act != nil {
 		return
 	}
+	r := Record{State: o.State, Reason: recloser.ReasonIsolated, By: o.By, Note: o.Why}
+	if o.State == recloser.HeldClosed {
+		r.Reason = recloser.ReasonHeldClosed
+	}
+	if !o.Until.IsZero() {
+		r.Lasts = max(o.Until.Sub(now), time.Millisecond)
+	}
 	m.setBy = Rev{ID: 1}
 	switch {
-	case got.State == o.State && got.By == o.By && got.Note == o.Why:
+	case got.is(&r, now):
 		m.setBy = got.Rev
 	case got.Rev == (Rev{}), got.made.Before(o.Since) && !o.Since.After(now):
-		r := Record{State: o.State, Reason: recloser.ReasonIsolated, By: o.By, Note: o.Why}
-		if o.State == recloser.HeldClosed {
-			r.Reason = recloser.ReasonHeldClosed
-		}
-		if !o.Until.IsZero() {
-			r.Lasts = max(o.Until.Sub(now), time.Millisecond)
-		}
 		m.share(r, 0, now)
 	}
 }

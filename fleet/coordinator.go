@@ -205,11 +205,7 @@ func (c *coordinator) loaded(o *op, now time.Time) {
 		if d == nil {
 			d = &Doc{}
 		}
-		if m.changed.After(o.asked) {
-			c.reload = now // it may be older than what was heard meanwhile
-			continue
-		}
-		m.receive(c, d, now)
+		m.answered(c, d, o.asked, now)
 	}
 	for _, m := range c.members {
 		m.sayAgain(now)
@@ -230,8 +226,7 @@ func (c *coordinator) loaded(o *op, now time.Time) {
 func (c *coordinator) put(o *op, now time.Time) {
 	switch {
 	case o.member != nil && o.key == "":
-		d := o.doc
-		o.member.receive(c, &d, now)
+		o.member.answered(c, &o.doc, o.asked, now)
 	case o.key == askKey:
 		o.member.hasAsked(o.doc.Rev, now)
 	default:

@@ -203,3 +203,43 @@ func TestPulseIsNotTooLong(t *testing.T) {
 		t.Errorf("%d bytes of %d records", len(encode(p)), len(p.Holds))
 	}
 }
+
+// What a Put returns may be older than what was heard while it was under way.
+func TestPutAnsweredLate(t *testing.T) {
+	open := Record{State: recloser.Open, Lasts: time.Minute}
+	closed := Record{State: recloser.Closed, Reason: recloser.ReasonTrialsGood}
+	for name, c := range map[string]struct {
+		err error
+		act bool // what it writes is an operator's
+	}{"a conflict": {ErrConflict, false}, "done": {nil, false}, "an act that is done": {nil, true}} {
+		t.Run(name, func(t *testing.T) {
+			b := newBreaker(t, "hotel")
+			co := loaded(t, b)
+			m, now := co.byName["hotel"], epoch.Add(time.Second)
+			if c.act {
+				if err := m.set(Record{State: recloser.Isolated, By: "ann", Note: "fire"}, time.Time{}, now); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				m.write = &next{Record: open}
+			}
+			o := co.next(now)
+			if o == nil || o.kind != opPut {
+				t.Fatalf("it wants %+v", o)
+			}
+			now = now.Add(time.Millisecond)
+			co.heard(co.watching, &Doc{Key: o.doc.Key, Rev: Rev{9, 9}, Data: encode(closed)}, now)
+			now = now.Add(time.Millisecond)
+			if o.err = c.err; c.err != nil {
+				o.doc.Rev, o.doc.Data = Rev{8, 8}, encode(open)
+			}
+			co.done(o, now)
+			if m.held.Rev != (Rev{9, 9}) || m.act != nil || b.State() == recloser.Open || b.State() == recloser.Isolated {
+				t.Errorf("it holds %+v, act %+v, %s", m.held, m.act, b.Explain())
+			}
+			if o := co.next(now); o == nil || o.kind != opLoad {
+				t.Errorf("it does not make sure: %+v", o)
+			}
+		})
+	}
+}

@@ -80,6 +80,21 @@ func (m *member) hear(c *coordinator, d *Doc, now time.Time) {
 	}
 }
 
+// answered takes in the version that the store returned to who asked at asked. It may be older
+// than what was heard meanwhile.
+func (m *member) answered(c *coordinator, d *Doc, asked, now time.Time) {
+	if !m.changed.After(asked) || d.Rev.Epoch > m.held.Epoch || d.Rev == m.held.Rev {
+		m.receive(c, d, now)
+		return
+	}
+	if got, err := versionOf(d, now); err == nil && m.act != nil {
+		if m.settle(&got); m.act == nil {
+			m.obey(now, grace)
+		}
+	}
+	c.reload = now
+}
+
 // receive takes in the version that the store has.
 func (m *member) receive(c *coordinator, d *Doc, now time.Time) {
 	got, err := versionOf(d, now)
@@ -91,12 +106,7 @@ func (m *member) receive(c *coordinator, d *Doc, now time.Time) {
 	if !m.known {
 		m.meet(&got, now)
 	}
-	if m.act != nil && m.act.settled(&got) {
-		if got.ID == m.act.id && m.setBy != (Rev{}) {
-			m.setBy = got.Rev // it is in force
-		}
-		m.act = nil
-	}
+	m.settle(&got)
 	known := m.known
 	m.known = true
 	switch reconcile(&m.held, &got, now) {

@@ -3,6 +3,7 @@
 package fleet
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -95,5 +96,46 @@ func TestOverrideAfterRestart(t *testing.T) {
 				t.Error("its end was forgotten")
 			}
 		})
+	}
+}
+
+// What is planned for a time is done by all nodes at once, each for itself. It is one act.
+func TestPlannedAct(t *testing.T) {
+	s := newSim(t, 1, 20, Config{}, []string{"hotel"}, hotel())
+	s.run(10 * time.Second)
+	plan := Record{State: recloser.Isolated, Reason: recloser.ReasonIsolated, By: "maintenance", Note: strings.Repeat("their database moves ", 100)}
+	set := func(n *simNode, until time.Time) {
+		if err := n.c.byName["hotel"].set(plan, until, n.now()); err != nil {
+			t.Error(err)
+		}
+	}
+	until := s.now().Add(time.Hour)
+	for _, n := range s.nodes {
+		s.virtual.After(time.Duration(s.random.Int64N(int64(50*time.Millisecond))), func() {
+			if n.breakers["hotel"].State() != recloser.Isolated {
+				set(n, until)
+			}
+		})
+	}
+	s.run(time.Minute)
+	if v := s.record("hotel"); v.Epoch != 1 {
+		t.Errorf("it was written %d times", v.Epoch)
+	}
+	for _, n := range s.nodes {
+		if st := n.breakers["hotel"].Stats(); st.Seq != 1 || n.c.status(s.now()).Breakers[0].NotShared != nil {
+			t.Errorf("%s: %d transitions, %+v", n.c.cfg.Node, st.Seq, n.c.status(s.now()).Breakers[0])
+		}
+	}
+	// Another end is another act.
+	s.nodes[7].cut = true
+	s.run(5 * time.Second)
+	set(s.nodes[7], until.Add(-10*time.Minute))
+	s.run(time.Second)
+	s.nodes[7].cut = false
+	s.run(10 * time.Second)
+	for _, n := range s.nodes {
+		if o := n.breakers["hotel"].Stats().Override; o == nil || until.Sub(o.Until) < 9*time.Minute {
+			t.Errorf("%s: %+v", n.c.cfg.Node, o)
+		}
 	}
 }
