@@ -57,7 +57,7 @@ func (a *api) register(mux *http.ServeMux) {
 				},
 			},
 		},
-		Formats:                      huma.DefaultFormats,
+		Formats:                      formats(),
 		DefaultFormat:                "application/json",
 		RejectUnknownQueryParameters: true,
 	})
