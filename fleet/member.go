@@ -182,11 +182,22 @@ func (m *member) override(v *version, now time.Time) {
 	if v.Lasts > 0 {
 		until = now.Add(v.left(now))
 	}
+	if m.overridden(v, until) {
+		return
+	}
 	set := m.b.Isolate
 	if v.State == recloser.HeldClosed {
 		set = m.b.HoldClosed
 	}
 	_ = set(v.By, v.Note, until) // the end has not passed
+}
+
+// overridden reports whether the breaker already is what v says, as after a store that
+// went back in time has been told anew: nothing has happened then.
+func (m *member) overridden(v *version, until time.Time) bool {
+	is := m.b.Brief().Override
+	return is != nil && is.State == v.State && clip(is.By) == v.By && clip(is.Why) == v.Note &&
+		is.Until.IsZero() == until.IsZero() && is.Until.Sub(until).Abs() < time.Second
 }
 
 // alone has the breaker decide for itself.

@@ -35,6 +35,42 @@ func TestFlush(t *testing.T) {
 	s.mustClose(10, 3*time.Minute)
 }
 
+// What an operator has set is put back, and is no news.
+func TestFlushWhileIsolated(t *testing.T) {
+	for name, lasts := range map[string]time.Duration{"without end": 0, "with an end": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			s := newSim(t, 1, 3, Config{}, []string{"hotel"}, hotel())
+			s.run(10 * time.Second)
+			r := Record{State: recloser.Isolated, Reason: recloser.ReasonIsolated, By: "ann", Note: "fire"}
+			n := s.nodes[0]
+			var until time.Time
+			if lasts > 0 {
+				until = n.now().Add(lasts)
+			}
+			if err := n.c.byName["hotel"].set(r, until, n.now()); err != nil {
+				t.Fatal(err)
+			}
+			s.await("all have it", 5*time.Second, func() bool { return s.in("hotel", recloser.Isolated) == 3 })
+			var before []recloser.Stats
+			for _, n := range s.nodes {
+				before = append(before, n.breakers["hotel"].Stats())
+			}
+			for range 3 {
+				s.flush()
+				s.run(10 * time.Second)
+			}
+			if is := s.record("hotel"); is.State != recloser.Isolated {
+				t.Errorf("the store has %+v", is)
+			}
+			for i, n := range s.nodes {
+				if after := n.breakers["hotel"].Stats(); after.Seq != before[i].Seq || !after.Override.Since.Equal(before[i].Override.Since) {
+					t.Errorf("node %d: %d transitions more; isolated since %v, was %v", i, after.Seq-before[i].Seq, after.Override.Since, before[i].Override.Since)
+				}
+			}
+		})
+	}
+}
+
 // A failover that loses the last write, which was the trip: be it that the nodes are told
 // to load again, or that they just see an older version.
 func TestStoreGoesBack(t *testing.T) {
