@@ -66,5 +66,5 @@ func (o *op) run(ctx context.Context, store Store, node string) {
 
 // answered reports whether the store was there, whatever it said.
 func (o *op) answered() bool {
-	return o.err == nil || errors.Is(o.err, ErrConflict) || errors.Is(o.err, ErrNoSlot) || errors.Is(o.err, ErrStale)
+	return o.err == nil || errors.Is(o.err, ErrConflict) || errors.Is(o.err, ErrNoSlot) || errors.Is(o.err, ErrStale) || Refused(o.err)
 }

@@ -87,14 +87,20 @@ func (v *version) rest(now time.Time) time.Duration {
 // over reports whether the open time or the override has passed.
 func (v *version) over(now time.Time) bool { return v.Lasts > 0 && v.age(now) >= v.Lasts }
 
+// mostEpoch is above every epoch that there will be: what has one is none of ours, and
+// nothing could ever take its place.
+const mostEpoch = 1 << 62
+
 // versionOf reads a document that came at now.
 func versionOf(d *Doc, now time.Time) (version, error) {
 	v := version{Rev: d.Rev, slots: d.Slots, made: now.Add(-d.Age)}
 	if d.Rev == (Rev{}) {
 		return version{}, nil
 	}
-	err := json.Unmarshal(d.Data, &v.Record)
-	if err == nil {
+	var err error
+	if d.Rev.Epoch > mostEpoch {
+		err = errors.New("no node has given it that epoch")
+	} else if err = json.Unmarshal(d.Data, &v.Record); err == nil {
 		err = v.check()
 	}
 	if err != nil {

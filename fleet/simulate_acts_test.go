@@ -303,37 +303,6 @@ func TestProber(t *testing.T) {
 	s.mustClose(5, 30*time.Second)
 }
 
-// A record that cannot be read is left alone, and said; nobody hammers the store.
-func TestUnreadableRecord(t *testing.T) {
-	s := newSim(t, 1, 3, Config{}, []string{"hotel"}, hotel())
-	s.run(10 * time.Second)
-	d := Doc{Key: breakerKey + "hotel", Rev: Rev{5, 5}, Data: []byte("PNG")}
-	if _, err := s.store.Put(t.Context(), Rev{}, d); err != nil {
-		t.Fatal(err)
-	}
-	s.push()
-	s.run(time.Second)
-	if err := s.nodes[0].c.status(s.now()).Err; err == nil || !strings.Contains(err.Error(), "cannot be read") {
-		t.Errorf("%v", err)
-	}
-	m := s.nodes[0].c.byName["hotel"]
-	if err := m.set(Record{State: recloser.Isolated, By: "ann", Note: "fire"}, time.Time{}, s.now()); err != nil {
-		t.Fatal(err)
-	}
-	p := &partner{fails: true}
-	for _, n := range s.nodes[1:] {
-		n.callers("hotel", time.Second, p.serve, nil)
-	}
-	before := s.ops[opPut]
-	s.run(time.Minute)
-	if n := s.ops[opPut] - before; n > 50 {
-		t.Errorf("%d writes in a minute", n)
-	}
-	if s.in("hotel", recloser.Closed) > 0 {
-		t.Error("they do not protect themselves")
-	}
-}
-
 // What is said is never too long for a store.
 func TestLongTexts(t *testing.T) {
 	long := strings.Repeat("\u00e4x", MaxData)

@@ -143,6 +143,12 @@ var (
 	ErrClosed   = errors.New("fleet: the store is closed")
 )
 
+// Refused reports whether an error says that a Store never takes what it was given: it
+// is there all the same.
+func Refused(err error) bool {
+	return errors.Is(err, ErrBadKey) || errors.Is(err, ErrBadValue) || errors.Is(err, ErrTooLong)
+}
+
 // CheckKey returns ErrBadKey unless each of names can be a key, a role or the name of a node.
 func CheckKey(names ...string) error {
 	for _, s := range names {

@@ -4,8 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/recloser-go/recloser/gateway/internal/maintenance"
 )
 
 // Shared is something in force that the nodes of a fleet have in common, and what
@@ -130,9 +133,44 @@ func (h *History) shared(ctx context.Context, of name) (Shared, error) {
 	return Shared{Kind: of.kind, ID: of.id, Value: r.value, Rev: c.Rev, Changes: c.Changes, Unsaid: c.Unsaid}, errors.Join(err, err2)
 }
 
+// ErrNotShared is a version that no node of this release has made.
+var ErrNotShared = errors.New("it is nothing that nodes share")
+
+// check returns ErrNotShared if s must not be taken over: whoever can write to the store
+// could make tokens otherwise, or have a restart trip over what cannot be read.
+func (s *Shared) check() error {
+	var id string
+	var err error
+	switch s.Kind {
+	case kindDependency:
+		var d Definition
+		err, id = json.Unmarshal(s.Value, &d), d.ID
+	case kindMaintenance:
+		var w maintenance.Window
+		if err = json.Unmarshal(s.Value, &w); err == nil {
+			err, id = w.Validate(), w.ID
+		}
+	case kindIncident, kindDelivery: // what is in them is alerts' own
+		err, id = json.Unmarshal(s.Value, &json.RawMessage{}), s.ID
+	default:
+		return ErrNotShared
+	}
+	switch {
+	case s.Value == nil || err == nil && id == s.ID:
+		return nil
+	case err == nil:
+		err = fmt.Errorf("it is of %q", id)
+	}
+	return fmt.Errorf("%w: %w", ErrNotShared, err)
+}
+
 // Adopt takes over another node's version s of something, and reports whether it did:
-// a change of this node that the fleet does not know yet comes after it.
+// a change of this node that the fleet does not know yet comes after it. What no node can
+// have made is ErrNotShared.
 func (h *History) Adopt(ctx context.Context, s Shared) (taken bool, err error) {
+	if err := s.check(); err != nil {
+		return false, err
+	}
 	of := name{s.Kind, s.ID}
 	err = h.change(ctx, func() (*batch, error) {
 		c, err := h.copyOf(context.WithoutCancel(ctx), of)

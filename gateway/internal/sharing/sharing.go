@@ -225,9 +225,6 @@ func (s *Sharing) meet(ctx context.Context, docs []fleet.Doc) error {
 // or perhaps was.
 func (s *Sharing) hear(ctx context.Context, d *fleet.Doc, now bool) error {
 	kind, id, _ := strings.Cut(strings.TrimPrefix(d.Key, prefix), "/")
-	if !history.IsShared(kind) {
-		return nil // of a later version, or not of a gateway: who writes there must not make tokens here
-	}
 	here, err := s.o.History.SharedOf(ctx, kind, id)
 	if err != nil || here.Rev == history.Rev(d.Rev) {
 		return err
@@ -243,7 +240,11 @@ func (s *Sharing) hear(ctx context.Context, d *fleet.Doc, now bool) error {
 		v.Value = nil
 	}
 	taken, err := s.o.History.Adopt(ctx, v)
-	if taken {
+	switch {
+	case errors.Is(err, history.ErrNotShared):
+		s.o.Log.WarnContext(ctx, "something in the store is left alone: this version does not know it, or no gateway has written it", "document", d.Key, "error", err)
+		return nil
+	case taken:
 		s.o.Changed(v)
 	}
 	return err
@@ -270,10 +271,6 @@ func (s *Sharing) put(ctx context.Context, v history.Shared) error {
 
 // putOver is put where the store is believed to have the version expect.
 func (s *Sharing) putOver(ctx context.Context, v history.Shared, expect fleet.Rev) error {
-	if len(v.Value) > fleet.MaxData {
-		s.o.Log.ErrorContext(ctx, "too long for the store: it is in force on this node alone", "kind", v.Kind, "id", v.ID)
-		return s.o.History.Said(ctx, v, false)
-	}
 	d := fleet.Doc{Key: keyOf(v), Data: v.Value}
 	if v.Value == nil {
 		d.TTL = remembered
@@ -292,6 +289,9 @@ func (s *Sharing) putOver(ctx context.Context, v history.Shared, expect fleet.Re
 			return s.o.History.Said(ctx, v, false)
 		case errors.Is(err, fleet.ErrConflict):
 			expect = is.Rev
+		case fleet.Refused(err):
+			s.o.Log.ErrorContext(ctx, "the store cannot take it: it is in force on this node alone", "kind", v.Kind, "id", v.ID, "error", err)
+			return s.o.History.Said(ctx, v, false)
 		default:
 			return err
 		}
