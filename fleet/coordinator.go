@@ -157,12 +157,6 @@ func (c *coordinator) done(o *op, now time.Time) {
 		}
 		return
 	}
-	if Refused(o.err) { // not for want of a store
-		if c.err = o.err; o.member != nil {
-			o.member.mendAt = now.Add(refresh)
-		}
-		return
-	}
 	switch o.kind {
 	case opLoad:
 		c.loaded(o, now)

@@ -97,10 +97,8 @@ func versionOf(d *Doc, now time.Time) (version, error) {
 	if d.Rev == (Rev{}) {
 		return version{}, nil
 	}
-	var err error
-	if d.Rev.Epoch > mostEpoch {
-		err = errors.New("no node has given it that epoch")
-	} else if err = json.Unmarshal(d.Data, &v.Record); err == nil {
+	err := json.Unmarshal(d.Data, &v.Record)
+	if err == nil {
 		err = v.check()
 	}
 	if err != nil {
@@ -113,8 +111,8 @@ func versionOf(d *Doc, now time.Time) (version, error) {
 // neither stay for ever nor harm what comes after it.
 func (v *version) check() error {
 	switch {
-	case v.Epoch == math.MaxUint64:
-		return errors.New("no version can follow it")
+	case v.Epoch > mostEpoch:
+		return errors.New("no node has given it that epoch")
 	case v.Lasts < 0, v.State == recloser.Open && (v.Lasts == 0 || v.Lasts > longestOpen):
 		return fmt.Errorf("%s for %s", v.State, v.Lasts)
 	case v.State == recloser.HalfOpen && (v.Need < 1 || v.Need > v.slots):

@@ -129,6 +129,9 @@ func TestUnreadableRecord(t *testing.T) {
 			for _, n := range s.nodes[1:] {
 				n.callers("hotel", time.Second, p.serve, nil)
 			}
+			began := s.now()
+			s.run(time.Second)
+			s.nodes[2].c.byName["inn"].ask = true
 			s.run(30 * time.Second)
 			if err := s.nodes[0].c.status(s.now()).Err; err == nil || !strings.Contains(err.Error(), `"breaker/hotel"`) {
 				t.Errorf("%v", err)
@@ -147,7 +150,7 @@ func TestUnreadableRecord(t *testing.T) {
 				t.Error("they do not protect themselves")
 			}
 			for _, n := range s.nodes {
-				if st := n.c.status(s.now()); st.Mode != Shared || n.breakers["inn"].State() != recloser.Isolated {
+				if st := n.c.status(s.now()); st.Mode != Shared || st.Since.After(began) || n.breakers["inn"].State() != recloser.Isolated {
 					t.Errorf("%s: %s, the other dependency is %s; %v", n.c.cfg.Node, st.Mode, n.breakers["inn"].State(), st.Err)
 				}
 			}
