@@ -39,6 +39,21 @@ func TestOperatorsActs(t *testing.T) {
 	w.want("h2 is cut off", "h2 is automatic again")
 }
 
+// The end of an isolation is no outage, though calls wait for the fleet's trials then.
+// One of those that fails is.
+func TestIsolationEndsInAFleet(t *testing.T) {
+	for last, told := range map[recloser.State]string{closed: "h1 is automatic again", open: "h1 is cut off, h1 is automatic again"} {
+		w := newWorld(t, 9)
+		w.byHand("h1", isolated, w.now.Add(time.Minute))
+		w.pass(time.Minute)
+		w.goes("h1", open, recloser.ReasonExpired)
+		w.goes("h1", halfOpen, recloser.ReasonFleet)
+		w.goes("h1", last, recloser.ReasonFleet)
+		w.pass(5 * time.Minute)
+		w.want(append([]string{"h1 is cut off by hand"}, strings.Split(told, ", ")...)...)
+	}
+}
+
 // What replaces it within the quiet time is all that is told; a short one needs no
 // warning of its end.
 func TestReplacedAtOnce(t *testing.T) {

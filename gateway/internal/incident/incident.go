@@ -135,6 +135,9 @@ func (s *Incidents) TellAgain(now time.Time) {
 // Observe takes a transition of a dependency's breaker.
 func (s *Incidents) Observe(t recloser.Transition, now time.Time) {
 	id := t.Name
+	if t.From == recloser.Isolated && t.To == recloser.Open && t.Reason == recloser.ReasonExpired {
+		t.To = recloser.HalfOpen // nothing has tripped: trials are next, once the fleet says so
+	}
 	r := s.records[id]
 	if r == nil {
 		r = &record{Name: id}
