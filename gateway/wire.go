@@ -80,7 +80,7 @@ func New(o Options) (*Gateway, error) {
 	g.keeper = newKeeper(g.deps, g.history, o.Log)
 	if g.member != nil {
 		g.keeper.fleet = true
-		g.sharing = sharing.New(sharing.Options{Store: g.member.store, History: g.history, Changed: g.adopted, Log: o.Log})
+		g.sharing = sharing.New(sharing.Options{Store: g.member.store, Fleet: c.Fleet.Name, History: g.history, Changed: g.adopted, Log: o.Log})
 	}
 	g.sender = newSender(&sender{
 		alone: g.member == nil, leads: func() bool { return g.member.leads(roleSender) },

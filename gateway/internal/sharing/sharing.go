@@ -23,6 +23,7 @@ import (
 // Options are what a Sharing is made from.
 type Options struct {
 	Store   fleet.Store
+	Fleet   string // its name: the store of another one is left alone
 	History *history.History
 
 	// Changed is called after this node has taken over a change of another, one after the
@@ -47,7 +48,7 @@ const (
 
 	patience     = 500 * time.Millisecond // with the store, for one thing
 	firstPause   = 250 * time.Millisecond
-	longestPause = 10 * time.Second
+	longestPause = 5 * time.Second
 
 	// A document of something that is no more tells so to nodes that were away.
 	remembered        = 30 * 24 * time.Hour
@@ -117,7 +118,7 @@ func (s *Sharing) run(ctx context.Context) {
 		if err := s.session(ctx); ctx.Err() == nil && !errors.Is(err, fleet.ErrResync) {
 			s.setFault(err)
 		}
-		if time.Since(began) > time.Minute {
+		if time.Since(began) > longestPause {
 			pause = firstPause
 		}
 		select {
@@ -134,6 +135,9 @@ func (s *Sharing) session(ctx context.Context) error {
 	docs, position, err := s.o.Store.Load(limited)
 	cancel()
 	if err != nil {
+		return err
+	}
+	if err := fleet.Belongs(docs, s.o.Fleet); err != nil {
 		return err
 	}
 	if err := s.meet(ctx, docs); err != nil {

@@ -68,6 +68,22 @@ func (l *link) Watch(ctx context.Context, after uint64, f func(fleet.Doc)) error
 	return err
 }
 
+// parks returns a store that a node of the fleet of that name has taken.
+func parks(t *testing.T) fleet.Store {
+	t.Helper()
+	store := fleet.NewMemory()
+	take(t, store, fleet.Rev{}, 1, "parks")
+	return store
+}
+
+func take(t *testing.T, store fleet.Store, expect fleet.Rev, epoch uint64, name string) {
+	t.Helper()
+	d := fleet.Doc{Key: "about", Rev: fleet.Rev{Epoch: epoch, ID: epoch}, Data: fmt.Appendf(nil, `{"schema":1,"fleet":%q}`, name)}
+	if _, err := store.Put(t.Context(), expect, d); err != nil {
+		t.Fatal(err)
+	}
+}
+
 type node struct {
 	*Sharing
 	h    *history.History
@@ -80,7 +96,7 @@ func start(t *testing.T, store fleet.Store) *node {
 	n := &node{link: &link{Store: store}}
 	n.h = history.Open(history.Options{Fleet: func() { n.Wake() }})
 	n.Sharing = New(Options{
-		Store: n.link, History: n.h, Log: slog.New(slog.DiscardHandler),
+		Store: n.link, Fleet: "parks", History: n.h, Log: slog.New(slog.DiscardHandler),
 		Changed: func(s history.Shared) { n.told = append(n.told, s.Kind+" "+s.ID) },
 	})
 	n.Start()
@@ -132,7 +148,7 @@ func alike(t *testing.T, want string, nodes ...*node) {
 
 func TestShares(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := fleet.NewMemory()
+		store := parks(t)
 		a, b := start(t, store), start(t, store)
 		a.put(t, "x", "1")
 		b.put(t, "y", "1")
@@ -154,7 +170,7 @@ func TestShares(t *testing.T) {
 // What is done while the store is away is shared when it is back, and the last one wins.
 func TestStoreIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := fleet.NewMemory()
+		store := parks(t)
 		a, b := start(t, store), start(t, store)
 		a.put(t, "x", "1")
 		alike(t, "x=1", a, b)
@@ -183,7 +199,7 @@ func TestStoreIsAway(t *testing.T) {
 // A node that was away learns what is no more; it does not bring it back.
 func TestDeletedWhileAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := fleet.NewMemory()
+		store := parks(t)
 		a, b := start(t, store), start(t, store)
 		a.put(t, "x", "1")
 		alike(t, "x=1", a, b)
@@ -197,16 +213,38 @@ func TestDeletedWhileAway(t *testing.T) {
 	})
 }
 
+// The store of another fleet, or of nobody yet, is left alone.
+func TestStoreOfOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := fleet.NewMemory()
+		a, b := start(t, store), start(t, store)
+		a.put(t, "x", "1")
+		alike(t, "", b)
+		take(t, store, fleet.Rev{}, 1, "zoos")
+		pass(time.Minute)
+		if docs, _, err := store.Load(t.Context()); len(docs) != 1 || err != nil {
+			t.Errorf("the store has %v, %v", docs, err)
+		}
+		if err := a.Fault(); err == nil || !strings.Contains(err.Error(), `belongs to the fleet "zoos"`) {
+			t.Errorf("fault %v", err)
+		}
+		take(t, store, fleet.Rev{Epoch: 1, ID: 1}, 2, "parks")
+		alike(t, "x=1", a, b)
+		a.end(t)
+		b.end(t)
+	})
+}
+
 // A store that has lost everything, or its last writes, gets them again.
 func TestStoreLosesThings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		before, after := fleet.NewMemory(), fleet.NewMemory()
+		before, after := parks(t), parks(t)
 		a := start(t, before)
 		a.put(t, "x", "1")
 		a.put(t, "w", "1")
 		alike(t, "w=1 x=1", a)
 		docs, _, err := before.Load(t.Context())
-		if err != nil || len(docs) != 2 {
+		if err != nil || len(docs) != 3 { // one says whose they are
 			t.Fatal(docs, err)
 		}
 		for _, d := range docs { // the other server has an old version of x and no w
@@ -233,7 +271,7 @@ func TestStoreLosesThings(t *testing.T) {
 // What nodes disagree about while each reaches the store now and then comes to the same.
 func TestConverges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := fleet.NewMemory()
+		store := parks(t)
 		nodes := []*node{start(t, store), start(t, store), start(t, store)}
 		for i := range 300 {
 			n := nodes[i*7%3]
@@ -267,7 +305,7 @@ func TestConverges(t *testing.T) {
 // keeps them from sharing nothing.
 func TestStrangeDocuments(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := fleet.NewMemory()
+		store := parks(t)
 		a, b := start(t, store), start(t, store)
 		alike(t, "", a, b)
 		docs := []fleet.Doc{
@@ -318,7 +356,7 @@ func TestStrangeDocuments(t *testing.T) {
 // What alerts keep goes from one node to the other as it is.
 func TestAlertsAreShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := fleet.NewMemory()
+		store := parks(t)
 		a, b := start(t, store), start(t, store)
 		if err := a.h.Commit(t.Context(), history.Act{}, history.PutIncident("h", json.RawMessage(`{"n":1}`)), history.PutDelivery("00/1", json.RawMessage(`"d"`))); err != nil {
 			t.Fatal(err)
