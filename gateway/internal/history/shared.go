@@ -38,9 +38,6 @@ const (
 
 var sharedKinds = []string{SharedDependency, SharedMaintenance, SharedIncident, SharedDelivery}
 
-// IsShared reports whether nodes of a fleet share things of that kind.
-func IsShared(kind string) bool { return slices.Contains(sharedKinds, kind) }
-
 // kindShared is of the rows that say what is known of the fleet's copies.
 const kindShared = "shared"
 
@@ -71,7 +68,7 @@ func (h *History) unsay(ctx context.Context, rows []row) (marks []row, err error
 		return nil, nil
 	}
 	for _, r := range rows {
-		if !IsShared(r.kind) {
+		if !slices.Contains(sharedKinds, r.kind) {
 			continue
 		}
 		c, err := h.copyOf(ctx, r.name())

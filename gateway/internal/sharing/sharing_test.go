@@ -333,29 +333,4 @@ func TestForgets(t *testing.T) {
 	})
 }
 
-// Only what nodes share is taken over: who can write into the store cannot make tokens.
-func TestTakesOnlyWhatIsShared(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := fleet.NewMemory()
-		a := start(t, store)
-		pass(time.Minute)
-		for i, key := range []string{"token/x", "override/x", "breaker/x", "shared/dependency/x", "odd", "", "dependency/x"} {
-			d := fleet.Doc{Key: prefix + key, Rev: fleet.Rev{Epoch: 1, ID: uint64(i) + 1}, Data: []byte(`{"id":"x","role":"admin","definition":"MQ=="}`)}
-			if _, err := store.Put(t.Context(), fleet.Rev{}, d); err != nil {
-				t.Fatal(err)
-			}
-		}
-		b := start(t, store)
-		alike(t, "x=1", a, b)
-		for _, n := range []*node{a, b} {
-			tokens, err := n.h.Tokens(t.Context())
-			overrides, err2 := n.h.Overrides(t.Context())
-			if len(tokens) > 0 || len(overrides) > 0 || err != nil || err2 != nil || n.Fault() != nil {
-				t.Errorf("it has taken over %+v, %+v; %v, %v, %v", tokens, overrides, err, err2, n.Fault())
-			}
-			n.end(t)
-		}
-	})
-}
-
 func pass(d time.Duration) { <-time.After(d) }
