@@ -36,7 +36,7 @@ func Register(meter metric.Meter, breakers iter.Seq[*recloser.Breaker]) (metric.
 			in.observe(o, breaker.Stats())
 		}
 		return nil
-	}, in.state, in.calls, in.refused, in.transitions, in.inflight, in.badRatio)
+	}, in.state, in.shadow, in.calls, in.refused, in.transitions, in.inflight, in.badRatio)
 }
 
 // RegisterSet is [Register] for all breakers of a Set, present and future.
@@ -53,13 +53,13 @@ func RegisterSet(meter metric.Meter, set *recloser.Set) (metric.Registration, er
 // instruments are a meter's. Names and attributes are a promise: they stay as
 // they are.
 type instruments struct {
-	state, inflight             metric.Int64ObservableGauge
+	state, shadow, inflight     metric.Int64ObservableGauge
 	calls, refused, transitions metric.Int64ObservableCounter
 	badRatio                    metric.Float64ObservableGauge
 }
 
 func newInstruments(meter metric.Meter) (in instruments, err error) {
-	var errs [6]error
+	var errs [7]error
 	in.state, errs[0] = meter.Int64ObservableGauge("recloser.state", metric.WithDescription(
 		"1 for the state the breaker is in, 0 for the others."))
 	in.calls, errs[1] = meter.Int64ObservableCounter("recloser.calls", metric.WithUnit("{call}"), metric.WithDescription(
@@ -72,6 +72,8 @@ func newInstruments(meter metric.Meter) (in instruments, err error) {
 		"Calls that are running now."))
 	in.badRatio, errs[5] = meter.Float64ObservableGauge("recloser.bad_ratio", metric.WithUnit("1"), metric.WithDescription(
 		"Share of bad calls (failed or slow) in the window, 0 to 1."))
+	in.shadow, errs[6] = meter.Int64ObservableGauge("recloser.shadow", metric.WithDescription(
+		"1 while all calls pass, whatever recloser.state says (shadow mode)."))
 	return in, errors.Join(errs[:]...)
 }
 
@@ -86,6 +88,11 @@ func (in instruments) observe(o metric.Observer, stats recloser.Stats) {
 		}
 		o.ObserveInt64(in.state, value, of(attribute.String("state", state.String())))
 	}
+	var shadow int64
+	if stats.Shadow {
+		shadow = 1
+	}
+	o.ObserveInt64(in.shadow, shadow, of())
 	for outcome, n := range map[string]uint64{
 		"success": stats.Success, "failed": stats.Failed, "slow": stats.Slow, "ignored": stats.Ignored,
 	} {

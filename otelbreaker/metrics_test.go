@@ -98,7 +98,7 @@ func TestMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := collect(t, reader)
-	want := len(recloser.States()) + 4 + len(recloser.RefusalReasons()) + len(recloser.TransitionKeys()) + 1
+	want := len(recloser.States()) + 4 + len(recloser.RefusalReasons()) + len(recloser.TransitionKeys()) + 2
 	if len(before) != want {
 		t.Errorf("%d series before the first call, want %d", len(before), want)
 	}

@@ -4,9 +4,10 @@
 //
 // Every series is there from the first scrape on, with 0 where nothing has
 // happened yet, so that rate() and alerts need no special case for the first
-// event. Three are absent where a number would be untrue: recloser_bad_ratio
+// event. Four are absent where a number would be untrue: recloser_bad_ratio
 // while the window does not hold enough calls, a recloser_limit that is off,
-// and recloser_open_until_seconds while no open time runs.
+// recloser_open_until_seconds while no open time runs, and
+// recloser_cut_off_since_seconds while the rules cut nothing off.
 package prombreaker
 
 import (

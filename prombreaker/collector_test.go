@@ -40,16 +40,18 @@ recloser_state{dependency="hotel-1",state="open"} 0
 		t.Error(err)
 	}
 	for name, series := range map[string]int{
-		"recloser_calls_total":        4,
-		"recloser_late_total":         1,
-		"recloser_refused_total":      len(recloser.RefusalReasons()),
-		"recloser_transitions_total":  len(recloser.TransitionKeys()),
-		"recloser_call_seconds":       1,
-		"recloser_inflight":           1,
-		"recloser_suspects":           1,
-		"recloser_overdue":            1,
-		"recloser_bad_ratio":          0,
-		"recloser_open_until_seconds": 0,
+		"recloser_calls_total":           4,
+		"recloser_late_total":            1,
+		"recloser_refused_total":         len(recloser.RefusalReasons()),
+		"recloser_transitions_total":     len(recloser.TransitionKeys()),
+		"recloser_call_seconds":          1,
+		"recloser_inflight":              1,
+		"recloser_suspects":              1,
+		"recloser_overdue":               1,
+		"recloser_bad_ratio":             0,
+		"recloser_open_until_seconds":    0,
+		"recloser_cut_off_since_seconds": 0,
+		"recloser_shadow":                1,
 	} {
 		if got := testutil.CollectAndCount(c, name); got != series {
 			t.Errorf("%s: %d series, want %d", name, got, series)
@@ -102,6 +104,32 @@ func TestOpenUntil(t *testing.T) {
 		}
 		if n := testutil.CollectAndCount(c, "recloser_open_until_seconds"); n != 0 {
 			t.Errorf("%d series while isolated, want none", n)
+		}
+	})
+}
+
+// An outage begins once, however many trials fail in it; what an operator puts back is none.
+func TestCutOffSince(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBreaker(t, recloser.Config{Name: "hotel-1", Consecutive: 1, Spread: recloser.Off, Shadow: true})
+		c := collectorOf(b)
+		began := time.Now()
+		for range 3 {
+			call(t, b, 0, errDown)
+			<-time.After(time.Minute)
+		}
+		if got := testutil.ToFloat64(only{c, "recloser_cut_off_since_seconds"}); b.State() != recloser.HalfOpen || got != float64(began.UnixMilli())/1000 {
+			t.Errorf("%s since %v, want half-open since %v", b.State(), got, began.Unix())
+		}
+		if got := testutil.ToFloat64(only{c, "recloser_shadow"}); got != 1 {
+			t.Errorf("shadow: %v", got)
+		}
+		if err := b.Isolate("test", "look", time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		b.Release("test", "")
+		if n := testutil.CollectAndCount(c, "recloser_cut_off_since_seconds"); b.State() != recloser.HalfOpen || n != 0 {
+			t.Errorf("put back: %s, %d series; want half-open and none", b.State(), n)
 		}
 	})
 }

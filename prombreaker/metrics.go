@@ -9,7 +9,7 @@ import (
 // metrics are the descriptions of all metrics. Names and labels are a promise:
 // they stay as they are.
 type metrics struct {
-	states, calls, late, refused, transitions, seconds, badRatio, limit, openUntil, inflight, suspects, overdue *prometheus.Desc
+	states, calls, late, refused, transitions, seconds, badRatio, limit, openUntil, cutOffSince, shadow, inflight, suspects, overdue *prometheus.Desc
 }
 
 // Refused returns the description of recloser_refused_total, whose labels are
@@ -42,6 +42,9 @@ func newMetrics() metrics {
 			"Absent if that limit is off.", "rule"),
 		openUntil: desc("open_until_seconds", "When the running open time ends and trials begin, in seconds since 1970. "+
 			"Absent while the breaker is not open."),
+		cutOffSince: desc("cut_off_since_seconds", "When the rules first cut it off, of an outage that lasts over failed trials, in seconds since 1970. "+
+			"Absent if they have not since it was last closed or isolated: half-open, it waits for a call since somebody put it back."),
+		shadow:   desc("shadow", "1 while all calls pass, whatever recloser_state says (shadow mode); what operators set counts all the same."),
 		inflight: desc("inflight", "Calls that are running now."),
 		suspects: desc("suspects", "Calls that run longer than is usual for the dependency, not answered and not past the slow limit."),
 		overdue:  desc("overdue", "Calls that run past the slow limit and are not answered."),
@@ -50,7 +53,7 @@ func newMetrics() metrics {
 
 func (m metrics) all() []*prometheus.Desc {
 	return []*prometheus.Desc{
-		m.states, m.calls, m.late, m.refused, m.transitions, m.seconds, m.badRatio, m.limit, m.openUntil, m.inflight, m.suspects, m.overdue,
+		m.states, m.calls, m.late, m.refused, m.transitions, m.seconds, m.badRatio, m.limit, m.openUntil, m.cutOffSince, m.shadow, m.inflight, m.suspects, m.overdue,
 	}
 }
 
@@ -65,6 +68,14 @@ func (m metrics) state(s series, stats recloser.Stats) {
 	if stats.State == recloser.Open && !stats.Until.IsZero() {
 		s.gauge(m.openUntil, float64(stats.Until.UnixMilli())/1000)
 	}
+	if !stats.OutSince.IsZero() {
+		s.gauge(m.cutOffSince, float64(stats.OutSince.UnixMilli())/1000)
+	}
+	shadow := 0.0
+	if stats.Shadow {
+		shadow = 1
+	}
+	s.gauge(m.shadow, shadow)
 }
 
 func (m metrics) counters(s series, stats recloser.Stats) {

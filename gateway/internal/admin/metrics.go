@@ -74,7 +74,6 @@ var (
 	probeSeconds   = metric("probe_seconds", "How long the last probe took; absent before the first.", "dependency")
 	probeSent      = metric("probes_total", "Probes that were sent.", "dependency")
 	inMaintenance  = metric("maintenance", "1 while a maintenance is in force for it.", "dependency")
-	inShadow       = metric("shadow", "1 while all calls pass, whatever recloser_state says (breaker.shadow); what operators set counts all the same.", "dependency")
 	keyBreakers    = metric("keys", "Breakers of a dependency that has one for each key, by their state.", "dependency", "state")
 	about          = metric("dependency_info", "1; its labels say what people call the dependency and which group it is in.", "dependency", "name", "group")
 	build          = metric("build_info", "1; its label says which program this is.", "version")
@@ -95,7 +94,7 @@ type gatewayMetrics struct {
 func (m *gatewayMetrics) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range append(fleetMetrics(),
 		historyOK, historyLost, reloads, configOK, configAt, certificateAt, certificateOK, uplinkUs, allInFlight, allLimit, allRefused, routeLimited, bulkheadIn, bulkheadLimit,
-		suspectLimit, suspectSamples, probeGood, probeSeconds, probeSent, inMaintenance, inShadow, keyBreakers, about, build,
+		suspectLimit, suspectSamples, probeGood, probeSeconds, probeSent, inMaintenance, keyBreakers, about, build,
 	) {
 		out <- d
 	}
@@ -181,7 +180,6 @@ func (m *gatewayMetrics) collectDependency(s samples, d *dependency.Dependency, 
 	if m.Maintenance != nil {
 		s.gauge(inMaintenance, oneIf(m.Maintenance.Covers(d.ID)), d.ID)
 	}
-	s.gauge(inShadow, oneIf(d.Breaker.Config().Shadow), d.ID)
 	if k := keysOf(d); k != nil {
 		for _, state := range recloser.States() {
 			s.gauge(keyBreakers, float64(k.States[state.String()]), d.ID, state.String())
