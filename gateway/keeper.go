@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/gateway/internal/auth"
 	"github.com/recloser-go/recloser/gateway/internal/config"
 	"github.com/recloser-go/recloser/gateway/internal/dependency"
 	"github.com/recloser-go/recloser/gateway/internal/history"
@@ -19,11 +20,12 @@ const (
 	saveTimeout = 5 * time.Second
 )
 
-// keeper keeps the state of breakers, and what was learned about dependencies,
-// over a restart.
+// keeper keeps the state of breakers, what was learned about dependencies, and when
+// tokens were used, over a restart.
 type keeper struct {
 	deps    *dependency.List
 	history *history.History
+	tokens  *auth.Tokens
 	log     *slog.Logger
 	changed chan breakerID // their breakers are saved at once
 	fleet   bool           // what operators set comes from other nodes too
@@ -32,7 +34,7 @@ type keeper struct {
 type breakerID struct{ dependency, key string }
 
 func newKeeper(deps *dependency.List, h *history.History, log *slog.Logger) *keeper {
-	return &keeper{deps: deps, history: h, log: log, changed: make(chan breakerID, 4096)}
+	return &keeper{deps: deps, history: h, tokens: auth.NewTokens(h, time.Now), log: log, changed: make(chan breakerID, 4096)}
 }
 
 // listen has a breaker saved after each change of its state.
@@ -51,9 +53,11 @@ func (k *keeper) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			k.saveAll()
+			k.saveTokens(true)
 			return
 		case <-ticker.C:
 			k.saveAll()
+			k.saveTokens(false)
 		case first := <-k.changed:
 			k.save(k.more(first))
 		}
@@ -96,6 +100,14 @@ func (k *keeper) saveAll() {
 		saves = append(saves, saveOf(d))
 	}
 	k.save(saves)
+}
+
+func (k *keeper) saveTokens(now bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), saveTimeout)
+	defer cancel()
+	if err := k.tokens.Keep(ctx, now); err != nil {
+		k.log.Warn("it is not kept when tokens were used", "error", err)
+	}
 }
 
 func (k *keeper) save(saves []history.BreakerSave) {

@@ -10,7 +10,6 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/recloser-go/recloser"
 	"github.com/recloser-go/recloser/gateway/internal/admin"
@@ -155,7 +154,7 @@ func (g *Gateway) newRoutes(routes []config.Route) *router { return newRouter(ro
 
 func (g *Gateway) newAdmin() (http.Handler, error) {
 	c := g.config.Load()
-	tokens := auth.NewTokens(g.history, time.Now)
+	tokens := g.keeper.tokens
 	callers := auth.New(auth.Options{
 		SignIn: c.Admin.SignIn, Authenticators: []auth.Authenticator{tokens}, Log: g.log,
 		Sessions: auth.NewSessions(tokens, strings.HasPrefix(c.Admin.URL, "https:")),

@@ -60,7 +60,7 @@ func (t *tokenRun) listOffline(ctx context.Context) ([]client.Entry[client.Token
 		return nil, time.Time{}, err
 	}
 	defer h.Close(ctx)
-	all, err := h.Tokens(ctx)
+	all, err := auth.NewTokens(h, nil).All(ctx)
 	if err != nil {
 		return nil, time.Time{}, err
 	}

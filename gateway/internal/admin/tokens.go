@@ -35,7 +35,7 @@ type Token struct {
 	Created  time.Time  `json:"created"`
 	By       string     `json:"by" doc:"Who made it"`
 	Expires  *time.Time `json:"expires" doc:"null: never"`
-	LastUsed *time.Time `json:"last_used" doc:"By the second, as far as this process knows: null if not since its start"`
+	LastUsed *time.Time `json:"last_used" doc:"By the second, and what a kill has cost is at most the last minute of it; in a fleet, on this node. null: never"`
 	Secret   string     `json:"secret,omitempty" doc:"The token itself: in the answer to its making, and nowhere else ever"`
 }
 

@@ -20,6 +20,8 @@ import (
 // Store is where tokens are kept.
 type Store interface {
 	Tokens(ctx context.Context) ([]history.Token, error)
+	TokensUsed(ctx context.Context) (map[string]time.Time, error) // when they were last, by ID
+	Commit(ctx context.Context, act history.Act, changes ...history.Change) error
 }
 
 // Tokens knows callers by the token they show: rcl_<id>_<secret>.
@@ -32,7 +34,9 @@ type Tokens struct {
 	now   func() time.Time
 
 	mu   sync.Mutex
-	used map[string]time.Time // by ID
+	used map[string]time.Time // by ID, since the start
+	kept time.Time            // when used was
+	news bool                 // used is not what was kept
 }
 
 // NewTokens returns those of a store. now is nil for time.Now.
@@ -154,13 +158,18 @@ func (t *Tokens) find(ctx context.Context, id string) (history.Token, bool, erro
 func (t *Tokens) use(id string, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.used[id] = now.Truncate(time.Second)
+	if at := now.Truncate(time.Second); !t.used[id].Equal(at) {
+		t.used[id], t.news = at, true
+	}
 }
 
-// All returns the tokens there are, with when each was last used as far as this
-// process knows.
+// All returns the tokens there are, with when each was used last.
 func (t *Tokens) All(ctx context.Context) ([]history.Token, error) {
 	all, err := t.store.Tokens(ctx)
+	if err != nil {
+		return nil, err
+	}
+	before, err := t.store.TokensUsed(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -168,13 +177,46 @@ func (t *Tokens) All(ctx context.Context) ([]history.Token, error) {
 	defer t.mu.Unlock()
 	used := make(map[string]time.Time, len(all))
 	for i := range all {
-		if at, ok := t.used[all[i].ID]; ok {
-			used[all[i].ID] = at
-			if at.After(all[i].LastUsed) {
-				all[i].LastUsed = at
-			}
+		id := all[i].ID
+		if all[i].LastUsed = before[id]; t.used[id].After(before[id]) {
+			all[i].LastUsed = t.used[id]
+			used[id] = t.used[id]
 		}
 	}
 	t.used = used // without those that were revoked
 	return all, nil
+}
+
+// keepEvery is how often it is written down that tokens were used: no request waits
+// for a disk for that, and a kill loses no more.
+const keepEvery = time.Minute
+
+// Keep writes down when tokens were used, if that is due; at once with now.
+func (t *Tokens) Keep(ctx context.Context, now bool) error {
+	t.mu.Lock()
+	at := t.now()
+	due := t.news && (now || at.Sub(t.kept).Abs() >= keepEvery)
+	if due {
+		t.news, t.kept = false, at
+	}
+	t.mu.Unlock()
+	if !due {
+		return nil
+	}
+	all, err := t.All(ctx)
+	used := make(map[string]time.Time, len(all))
+	for _, token := range all {
+		if !token.LastUsed.IsZero() {
+			used[token.ID] = token.LastUsed
+		}
+	}
+	if err == nil {
+		err = t.store.Commit(ctx, history.Act{}, history.PutTokensUsed(used))
+	}
+	if err != nil {
+		t.mu.Lock()
+		t.news = true
+		t.mu.Unlock()
+	}
+	return err
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -18,12 +19,21 @@ import (
 
 // shelf is a store in memory.
 type shelf struct {
-	tokens []history.Token
-	err    error
+	tokens  []history.Token
+	used    map[string]time.Time
+	commits int
+	err     error
 }
 
 func (s *shelf) Tokens(context.Context) ([]history.Token, error) {
 	return append([]history.Token(nil), s.tokens...), s.err
+}
+
+func (s *shelf) TokensUsed(context.Context) (map[string]time.Time, error) { return s.used, s.err }
+
+func (s *shelf) Commit(_ context.Context, _ history.Act, _ ...history.Change) error {
+	s.commits++
+	return s.err
 }
 
 func request(t *testing.T, authorization ...string) *http.Request {
@@ -170,5 +180,104 @@ func TestLastUsed(t *testing.T) {
 	store.tokens = nil
 	if all, err := tokens.All(t.Context()); err != nil || len(all) != 0 || len(tokens.used) != 0 {
 		t.Errorf("after the revocation: %+v, %v, used %v", all, err, tokens.used)
+	}
+}
+
+// When a token was used outlives a kill, but for the last minute; a request waits for no
+// disk, and nothing is written while nothing is new.
+func TestLastUsedIsKept(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "recloser.db")
+	now := time.Date(2027, 1, 31, 18, 0, 42, 0, time.UTC)
+	store := history.Open(history.Options{Path: path})
+	good, token := Create("cms", Operator, "", time.Time{})
+	_, gone := Create("gone", Operator, "", time.Time{})
+	if err := store.Commit(t.Context(), history.Act{}, history.PutToken(token), history.PutToken(gone)); err != nil {
+		t.Fatal(err)
+	}
+	tokens := NewTokens(store, func() time.Time { return now })
+	use := func() {
+		t.Helper()
+		if _, err := tokens.Authenticate(request(t, "Bearer "+good)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kept := func() time.Time {
+		t.Helper()
+		used, err := store.TokensUsed(t.Context())
+		if err != nil || len(used) > 1 {
+			t.Fatalf("%v, %v", used, err)
+		}
+		return used[token.ID]
+	}
+	keep := func(atOnce bool) time.Time {
+		t.Helper()
+		if err := tokens.Keep(t.Context(), atOnce); err != nil {
+			t.Fatal(err)
+		}
+		return kept()
+	}
+	if at := keep(true); !at.IsZero() {
+		t.Errorf("never used, but kept as %s", at)
+	}
+	use()
+	if at := kept(); !at.IsZero() {
+		t.Error("a request has written")
+	}
+	first := now
+	if at := keep(false); !at.Equal(first) {
+		t.Errorf("kept %s, want %s", at, first)
+	}
+	now = now.Add(59 * time.Second)
+	use()
+	if at := keep(false); !at.Equal(first) {
+		t.Errorf("within a minute %s was kept, want %s still", at, first)
+	}
+	now = now.Add(time.Second)
+	if at := keep(false); !at.Equal(first.Add(59 * time.Second)) {
+		t.Errorf("after a minute %s is kept", at)
+	}
+	now = now.Add(time.Second)
+	use()
+	last := now
+	if at := keep(true); !at.Equal(last) {
+		t.Errorf("at the end %s is kept, want %s", at, last)
+	}
+	if err := store.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	store = history.Open(history.Options{Path: path})
+	defer store.Close(t.Context())
+	tokens = NewTokens(store, func() time.Time { return now.Add(time.Hour) })
+	all, err := tokens.All(t.Context())
+	if err != nil || len(all) != 2 {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	for _, is := range all {
+		if want := map[string]time.Time{token.ID: last}[is.ID]; !is.LastUsed.Equal(want) {
+			t.Errorf("after a restart %s was used %s, want %s", is.Name, is.LastUsed, want)
+		}
+	}
+}
+
+// What cannot be kept is tried again.
+func TestLastUsedIsTriedAgain(t *testing.T) {
+	good, token := Create("cms", Operator, "", time.Time{})
+	store := &shelf{tokens: []history.Token{token}}
+	tokens := NewTokens(store, nil)
+	if _, err := tokens.Authenticate(request(t, "Bearer "+good)); err != nil {
+		t.Fatal(err)
+	}
+	store.err = errors.New("disk full")
+	if err := tokens.Keep(t.Context(), true); !errors.Is(err, store.err) {
+		t.Errorf("%v", err)
+	}
+	store.err = nil
+	for range 2 {
+		if err := tokens.Keep(t.Context(), true); err != nil {
+			t.Error(err)
+		}
+	}
+	if store.commits != 1 {
+		t.Errorf("%d writes of one use, want 1", store.commits)
 	}
 }

@@ -42,7 +42,7 @@ type Token struct {
 	Hash     []byte    `json:"hash"`
 	Created  time.Time `json:"created"`
 	Expires  time.Time `json:"expires,omitzero"` // zero: never
-	LastUsed time.Time `json:"last_used,omitzero"`
+	LastUsed time.Time `json:"-"`                // see TokensUsed
 	By       string    `json:"by,omitempty"`
 }
 
@@ -52,6 +52,7 @@ const (
 	kindDependency  = "dependency"
 	kindMaintenance = "maintenance"
 	kindToken       = "token"
+	kindUsed        = "used" // when tokens were, in one row
 	kindBreaker     = "breaker"
 	kindLatency     = "latency"
 	kindAnswer      = "answer"
@@ -84,6 +85,11 @@ func PutToken(t Token) Change { return Change{kindToken, t.ID, t} }
 
 // DeleteToken forgets it.
 func DeleteToken(id string) Change { return Change{kindToken, id, nil} }
+
+// PutTokensUsed keeps when each token was used last, by ID, in place of what was kept
+// before. It is beside the tokens: to write one anew would bring back one that another
+// process has just revoked.
+func PutTokensUsed(at map[string]time.Time) Change { return Change{kindUsed, kindToken, at} }
 
 // SaveBreaker keeps what a dependency's own breaker saved, in the same
 // transaction as the act that changed it. What was learned of its latency stays
@@ -138,6 +144,15 @@ func (h *History) Maintenance(ctx context.Context) ([]maintenance.Window, error)
 // revoked on the same file counts within half a second.
 func (h *History) Tokens(ctx context.Context) ([]Token, error) {
 	return kept[Token](ctx, h, kindToken)
+}
+
+// TokensUsed returns what PutTokensUsed kept last.
+func (h *History) TokensUsed(ctx context.Context) (map[string]time.Time, error) {
+	all, err := kept[map[string]time.Time](ctx, h, kindUsed)
+	if len(all) == 0 {
+		return nil, err
+	}
+	return all[0], err
 }
 
 // kept returns what is in force of one kind, by id. What cannot be read is
