@@ -39,11 +39,12 @@ func TestCommandsOfTheGuides(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "recloser.yaml")
 	write(t, filepath.Join(dir, "outage.scenario"), "0s every 50ms for 2s: call -> ok in 20ms\n3s expect closed\n")
+	hotel := gatewaytest.NewDependency(gatewaytest.Yes()).Listen(t)
 	write(t, file, `
 listen: "127.0.0.1:0"
 admin: { listen: "127.0.0.1:0" }
 dependencies:
-  aurora: { url: "`+gatewaytest.NewDependency(gatewaytest.Yes()).Listen(t)+`", group: coast }
+  aurora: { url: "`+hotel+`", group: coast }
 routes:
   - path: /hotels/{dependency}/*
 `)
@@ -60,7 +61,7 @@ routes:
 				case strings.HasSuffix(w, "recloser.yaml"):
 					words[i] = file
 				case strings.HasPrefix(w, "url="): // nobody out there is called
-					words[i] = "url=http://127.0.0.1:1"
+					words[i] = "url=" + hotel
 				}
 			}
 			cmd := exec.CommandContext(t.Context(), binary, words...)

@@ -18,7 +18,8 @@ type finding struct {
 	Status string `json:"status"` // ok, warn or fail
 	What   string `json:"what"`   // such as "storage" or "dependency hotel-3"
 	Found  string `json:"found"`
-	Do     string `json:"do,omitempty"` // what to do about it
+	From   string `json:"from,omitempty"` // of a dependency: who says that it is there
+	Do     string `json:"do,omitempty"`   // what to do about it
 }
 
 const (
@@ -46,7 +47,9 @@ func (p *program) doctorCommand() *cobra.Command {
 		Use:   "doctor",
 		Short: "Look at all that the gateway needs: what works, and what to do",
 		Long: `Look at all that the gateway needs: clocks, disk, addresses, webhooks,
-dependencies. Nothing is changed, no message is sent. Exit code 1 if one fails.`,
+dependencies; those, too, that were added at run time, as the storage has them
+or, if it cannot be read, the running gateway tells. Nothing is changed, no
+message is sent. Exit code 1 if one fails.`,
 		Example: `  recloser doctor -c recloser.yaml
   recloser doctor -c recloser.yaml && systemctl start recloser
   recloser doctor -o json | jq '.findings[] | select(.status == "fail")'`,
@@ -74,6 +77,9 @@ func (p *program) doctor(ctx context.Context, o printing, file string) error {
 		for _, f := range findings {
 			sign := map[string]cell{works: {works, green}, warns: {warns, yellow}, fails: {fails, red}}[f.Status]
 			text := f.Found
+			if f.From != "" && f.From != c.File {
+				text += "; added at run time, by " + f.From
+			}
 			if f.Do != "" {
 				text += "; " + f.Do
 			}

@@ -31,18 +31,34 @@ func examineRemote(ctx context.Context, c *config.Config) []finding {
 		what  string
 		url   *url.URL
 		probe *config.Probe
+		from  string // of a dependency
 	}
 	var targets []target
 	for _, t := range c.Alerts.Channels {
 		if u, err := url.Parse(t.URL.Reveal()); err == nil && t.Kind != config.Shoutrrr { // whose hosts are its own affair
-			targets = append(targets, target{"webhook " + t.Name, u, nil})
+			targets = append(targets, target{what: "webhook " + t.Name, url: u})
 		}
 	}
 	if c.Traces != nil {
-		targets = append(targets, target{"traces", c.Traces.Endpoint, nil})
+		targets = append(targets, target{what: "traces", url: c.Traces.Endpoint})
 	}
 	for _, d := range c.Dependencies {
-		targets = append(targets, target{"dependency " + d.ID, d.URL, d.Probe})
+		targets = append(targets, target{"dependency " + d.ID, d.URL, d.Probe, c.File})
+	}
+	all, from, err := addedDependencies(ctx, c)
+	var rest []finding
+	if err != nil {
+		rest = append(rest, warn("dependencies", "let this user read the storage, or show the gateway a token (RECLOSER_TOKEN)",
+			"whether some were added at run time is not known: %s", plain.Line(err.Error())))
+	}
+	for _, d := range all {
+		if d.fault != nil {
+			f := fail("dependency "+d.ID, "correct it with recloser dependency set, or remove it", "it is left out: %s", plain.Line(d.fault.Error()))
+			f.From = from
+			rest = append(rest, f)
+			continue
+		}
+		targets = append(targets, target{"dependency " + d.ID, d.URL, d.Probe, from})
 	}
 	findings := make([]finding, len(targets))
 	slots := make(chan struct{}, reachAtOnce)
@@ -52,10 +68,11 @@ func examineRemote(ctx context.Context, c *config.Config) []finding {
 			slots <- struct{}{}
 			defer func() { <-slots }()
 			findings[i] = examineTarget(ctx, t.what, t.url, t.probe)
+			findings[i].From = t.from
 		})
 	}
 	running.Wait()
-	return findings
+	return append(findings, rest...)
 }
 
 // examineTarget goes as far as it can: name, connection, TLS, probe. The URL may

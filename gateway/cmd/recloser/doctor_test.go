@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -12,11 +13,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/recloser-go/recloser/gateway/internal/config"
+	"github.com/recloser-go/recloser/gateway/internal/history"
 )
 
 // diagnose runs the doctor on a config and returns what it found, by what about.
@@ -98,6 +101,118 @@ traces: { endpoint: %[4]q, headers: { Authorization: s3cret } }
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("%v: it left %v", err, left)
+	}
+}
+
+// Dependencies that were added at run time are looked at too: as the storage has them,
+// beside a gateway that runs or not, or else as the gateway tells. Nothing is left behind.
+func TestDoctorSeesWhatWasAdded(t *testing.T) {
+	isolate(t)
+	hotel := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/broken" {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+	}))
+	defer hotel.Close()
+	dir := t.TempDir()
+	listing := func() (names []string) {
+		all, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range all {
+			names = append(names, f.Name())
+		}
+		return names
+	}
+	socket, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	free := socket.Addr().String()
+	_ = socket.Close()
+	for _, storage := range []string{filepath.Join(dir, "r.db"), "off"} {
+		file := fmt.Sprintf("listen: '127.0.0.1:0'\nadmin: { listen: %q }\nstorage: %s\ndependencies: { a: { url: %q } }\nroutes: [ { path: '/{dependency}/*' } ]\n", free, storage, hotel.URL)
+		g, _, admin := startGateway(t, file)
+		t.Setenv("RECLOSER_SERVER", admin)
+		for _, add := range [][]string{{"cove", "url=" + hotel.URL, "probe.path=/broken"}, {"gone", "url=http://no-such-host.invalid"}} {
+			if r := run(t, append([]string{"dependency", "add"}, add...)...); r.code != exitGood {
+				t.Fatalf("%+v", r)
+			}
+		}
+		t.Setenv("RECLOSER_SERVER", "")
+		stored := storage != "off"
+		from := map[bool]string{true: storage, false: "the gateway at " + admin}[stored]
+		look := func() (found map[string]finding) {
+			t.Helper()
+			before := listing()
+			code, found := diagnose(t, file)
+			if after := listing(); !slices.Equal(before, after) {
+				t.Errorf("storage %s: the doctor made %v of %v", storage, after, before)
+			}
+			if f := found["dependency gone"]; code != exitFailed || f.Status != fails || f.From != from {
+				t.Errorf("storage %s: exit code %d, %+v", storage, code, f)
+			}
+			return found
+		}
+		found := look()
+		if f := found["dependency a"]; f.Status != works || !strings.HasSuffix(f.From, "recloser.yaml") {
+			t.Errorf("of the file: %+v", f)
+		}
+		if f := found["dependency cove"]; f.From != from || stored && !strings.Contains(f.Found, "the probe /broken is answered with 500") || !stored && f.Status != works {
+			t.Errorf("storage %s: %+v", storage, f)
+		}
+		r := run(t, "doctor", "-c", writeConfig(t, file))
+		if !strings.Contains(r.stdout, "; added at run time, by "+from) || strings.Count(r.stdout, "added at run time") != 2 {
+			t.Errorf("storage %s: %s", storage, r.stdout)
+		}
+		g.signal(os.Interrupt)
+		g.wait()
+		if stored {
+			look()
+		} else if _, found := diagnose(t, file); found["dependency cove"].What != "" || found["dependencies"].What != "" {
+			t.Errorf("without a gateway nothing is kept: %+v", found)
+		}
+	}
+}
+
+// What does not make sense any more is said, what the file has taken over is its own, and
+// what cannot be found out is no reason to be silent.
+func TestDoctorOfWhatWasAdded(t *testing.T) {
+	isolate(t)
+	db := filepath.Join(t.TempDir(), "r.db")
+	h := history.Open(history.Options{Path: db})
+	err := h.Commit(t.Context(), history.Act{},
+		history.PutDependency("old", []byte(`{"url": "http://127.0.0.1:1", "colour": "blue"}`)),
+		history.PutDependency("a", []byte(`{"url": "http://127.0.0.1:1"}`)))
+	if err = errors.Join(err, h.Close(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	here := httptest.NewServer(nil)
+	defer here.Close()
+	stranger := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/problem+json")
+		w.WriteHeader(http.StatusUnauthorized)
+		_, _ = w.Write([]byte(`{"status": 401, "detail": "sign in"}`))
+	}))
+	defer stranger.Close()
+	file := "listen: '127.0.0.1:0'\nadmin: { listen: '127.0.0.1:0', url: %q }\nstorage: %s\ndependencies: { a: { url: %q } }\nroutes: [ { path: '/{dependency}/*' } ]\n"
+	_, found := diagnose(t, fmt.Sprintf(file, stranger.URL, db, here.URL))
+	if f := found["dependency old"]; f.Status != fails || !strings.Contains(f.Found, `unknown key "colour"`) || f.From != db {
+		t.Errorf("%+v", f)
+	}
+	if f := found["dependency a"]; f.Status != works || f.From == db {
+		t.Errorf("of the file: %+v", f)
+	}
+	broken := filepath.Join(t.TempDir(), "notes.txt")
+	if err := os.WriteFile(broken, []byte("Buy milk, and more of it"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, storage := range []string{broken, "off"} {
+		_, found = diagnose(t, fmt.Sprintf(file, stranger.URL, storage, here.URL))
+		if f := found["dependencies"]; f.Status != warns || !strings.Contains(f.Found, "is not known") || !strings.Contains(f.Do, "RECLOSER_TOKEN") {
+			t.Errorf("storage %s: %+v", storage, f)
+		}
 	}
 }
 

@@ -10,6 +10,8 @@ type Dependency struct {
 	ID        string            `json:"id"`
 	Name      string            `json:"name"`
 	Group     string            `json:"group"`
+	URL       string            `json:"url"`
+	Origin    string            `json:"origin"` // file, or api: added at run time
 	State     string            `json:"state"`
 	Effect    string            `json:"effect"`
 	Shadow    bool              `json:"shadow"`
@@ -89,6 +91,7 @@ type Event struct {
 	By         string    `json:"by"`
 	Note       string    `json:"note"`
 	Cause      string    `json:"cause"`
+	Shadow     bool      `json:"shadow"`
 	Text       string    `json:"text"`
 }
 

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 
 	"modernc.org/sqlite"
@@ -191,8 +192,12 @@ func openReadOnly(ctx context.Context, o *Options) (*base, error) {
 		return nil, err
 	}
 	// The second takes the file for one that nobody writes, so it needs no files
-	// beside it.
-	for _, mode := range []string{"?mode=ro", "?mode=ro&immutable=1"} {
+	// beside it, where the first one would make some.
+	modes := []string{"?mode=ro", "?mode=ro&immutable=1"}
+	if _, err := os.Stat(path + "-wal"); errors.Is(err, os.ErrNotExist) {
+		slices.Reverse(modes)
+	}
+	for _, mode := range modes {
 		b := &base{}
 		c, err := sqlite.NewConnector(uri(path) + mode + "&_pragma=busy_timeout(1000)")
 		if err != nil {
