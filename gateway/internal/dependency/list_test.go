@@ -245,6 +245,31 @@ func TestRunTimeDependencyIsNotConnectedToTheMachinesOwnServices(t *testing.T) {
 	}
 }
 
+// Where a proxy leads a name to cannot be seen: one that was added at run time takes none,
+// until it is the file's.
+func TestRunTimeDependencyTakesNoProxy(t *testing.T) {
+	l, err := Maker{MayTarget: config.Admin{}.MayTarget}.NewList([]config.Dependency{settings("a", "")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	takesOne := func(id string) bool {
+		d, _ := l.Get(id)
+		return d.Transport.(*http.Transport).Proxy != nil
+	}
+	if _, err := l.Put(settings("x", "")); err != nil {
+		t.Fatal(err)
+	}
+	if !takesOne("a") || takesOne("x") {
+		t.Errorf("the file's takes the environment's proxy: %v; that of run time: %v", takesOne("a"), takesOne("x"))
+	}
+	if err := l.Apply([]config.Dependency{settings("a", ""), settings("x", "")}); err != nil {
+		t.Fatal(err)
+	}
+	if !takesOne("x") {
+		t.Error("taken over by the file it still takes no proxy")
+	}
+}
+
 func TestHTTPVersions(t *testing.T) {
 	versions := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Proto) })
 	both := httptest.NewUnstartedServer(versions)

@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"syscall"
 	"time"
 
@@ -26,7 +25,7 @@ func (m Maker) transport(d *Dependency) *http.Transport {
 	proxy := http.ProxyFromEnvironment
 	if d.RunTime && m.MayTarget != nil {
 		dialer.ControlContext = m.control
-		proxy = m.proxy
+		proxy = nil // where it leads a name to could not be seen
 	}
 	t := &http.Transport{
 		Proxy:                  proxy,
@@ -63,15 +62,6 @@ func (m Maker) control(_ context.Context, _, address string, _ syscall.RawConn) 
 		return &TargetError{a.Addr()}
 	}
 	return nil
-}
-
-// proxy is http.ProxyFromEnvironment, which the proxy of a machine must not make a
-// way around control.
-func (m Maker) proxy(r *http.Request) (*url.URL, error) {
-	if a, err := netip.ParseAddr(r.URL.Hostname()); err == nil && !m.MayTarget(a) {
-		return nil, &TargetError{a}
-	}
-	return http.ProxyFromEnvironment(r)
 }
 
 // TargetError is an address that no dependency added at run time may have.
