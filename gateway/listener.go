@@ -32,7 +32,8 @@ type listener struct {
 }
 
 // newListener returns a listener that is not open yet. limits are what a client
-// may take up before its request has reached the handler.
+// may take up before its request has reached the handler, and with an answer that it
+// does not take.
 func newListener(setting, address string, secure *tls.Config, limits config.Limits, handler http.Handler, log *slog.Logger) *listener {
 	base, cutOff := context.WithCancel(context.Background())
 	protocols := new(http.Protocols)
@@ -41,7 +42,7 @@ func newListener(setting, address string, secure *tls.Config, limits config.Limi
 	protocols.SetUnencryptedHTTP2(secure == nil)
 	l := &listener{setting: setting, address: address, tls: secure, cutOff: cutOff, fresh: make(map[net.Conn]struct{})}
 	l.server = &http.Server{
-		Handler:           l.counted(handler),
+		Handler:           l.counted(answering(limits.AnswerIdle, handler)),
 		Protocols:         protocols,
 		TLSConfig:         secure,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: limits.Streams},
@@ -64,6 +65,9 @@ func (l *listener) counted(h http.Handler) http.Handler {
 }
 
 func (l *listener) follow(conn net.Conn, state http.ConnState) {
+	if state == http.StateNew {
+		limitUnsent(conn)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {

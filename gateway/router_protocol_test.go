@@ -59,14 +59,20 @@ func certificate(t *testing.T) (cert, key string, pool *x509.CertPool) {
 	return cert, key, pool
 }
 
-// protocols returns a running gateway and a client for each way to talk to it.
-func protocols(t *testing.T, hotel http.HandlerFunc) map[string]func() (*http.Client, string) {
+// protocol is a way to talk to a running gateway.
+type protocol struct {
+	gateway *Gateway
+	client  func() (client *http.Client, base string)
+}
+
+// protocols returns all of them. more is added to the config.
+func protocols(t *testing.T, hotel http.HandlerFunc, more string) map[string]protocol {
 	t.Helper()
 	srv := httptest.NewServer(hotel)
 	t.Cleanup(srv.Close)
-	plain := startOn(t, srv.URL, "")
+	plain := startOn(t, srv.URL, more)
 	cert, key, pool := certificate(t)
-	secure := startOn(t, srv.URL, fmt.Sprintf("tls: { cert: %q, key: %q }\n", cert, key))
+	secure := startOn(t, srv.URL, fmt.Sprintf("tls: { cert: %q, key: %q }\n", cert, key)+more)
 	client := func(http2 bool) *http.Client {
 		tr := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: http2}
 		if !http2 {
@@ -76,11 +82,11 @@ func protocols(t *testing.T, hotel http.HandlerFunc) map[string]func() (*http.Cl
 		t.Cleanup(tr.CloseIdleConnections)
 		return &http.Client{Transport: tr, Timeout: patience}
 	}
-	return map[string]func() (*http.Client, string){
-		"HTTP/1.1":          func() (*http.Client, string) { return client(false), "http://" + plain.Addr() },
-		"HTTP/1.1 with TLS": func() (*http.Client, string) { return client(false), "https://" + secure.Addr() },
-		"HTTP/2 with TLS":   func() (*http.Client, string) { return client(true), "https://" + secure.Addr() },
-		"HTTP/2":            func() (*http.Client, string) { return h2c(t), "http://" + plain.Addr() },
+	return map[string]protocol{
+		"HTTP/1.1":          {plain, func() (*http.Client, string) { return client(false), "http://" + plain.Addr() }},
+		"HTTP/1.1 with TLS": {secure, func() (*http.Client, string) { return client(false), "https://" + secure.Addr() }},
+		"HTTP/2 with TLS":   {secure, func() (*http.Client, string) { return client(true), "https://" + secure.Addr() }},
+		"HTTP/2":            {plain, func() (*http.Client, string) { return h2c(t), "http://" + plain.Addr() }},
 	}
 }
 
@@ -99,9 +105,9 @@ func TestEveryProtocolPassesEverything(t *testing.T) {
 			_ = http.NewResponseController(w).Flush()
 		}
 		w.Header().Set("X-Sum", "42")
-	}) {
+	}, "") {
 		t.Run(name, func(t *testing.T) {
-			client, base := way()
+			client, base := way.client()
 			hints := 0
 			ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{
 				Got1xxResponse: func(code int, h textproto.MIMEHeader) error {
@@ -130,9 +136,9 @@ func TestEveryProtocolPassesEverything(t *testing.T) {
 }
 
 func TestHeadHasNoBody(t *testing.T) {
-	for name, way := range protocols(t, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Length", "1000") }) {
+	for name, way := range protocols(t, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Length", "1000") }, "") {
 		t.Run(name, func(t *testing.T) {
-			client, base := way()
+			client, base := way.client()
 			for range 2 { // on one connection
 				resp, err := client.Head(base + "/hotels/a/x")
 				if err != nil || resp.ContentLength != 1000 || resp.Body.Close() != nil {

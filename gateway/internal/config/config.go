@@ -50,6 +50,7 @@ type Limits struct {
 	Body          int64         // bytes of a request's body; 0: any. An ask's is never above 1 MiB
 	HeaderTimeout time.Duration // from the first byte of a request to the end of its headers; default 10 s
 	BodyIdle      time.Duration // longest pause of a client in the middle of a request's body; default 30 s
+	AnswerIdle    time.Duration // a client may take nothing of its answer for that long; default 1 min, at most 0: for ever
 	Idle          time.Duration // a connection is kept for that long without a request; default 2 min
 	Streams       int           // requests at once on one HTTP/2 connection; default 250
 }

@@ -21,7 +21,7 @@ func withDefaults(file string) *Config {
 		Grace:  15 * time.Second,
 		Limits: Limits{
 			InFlight: 8192, Headers: 64 << 10, HeaderTimeout: 10 * time.Second,
-			BodyIdle: 30 * time.Second, Idle: 2 * time.Minute, Streams: 250,
+			BodyIdle: 30 * time.Second, AnswerIdle: time.Minute, Idle: 2 * time.Minute, Streams: 250,
 		},
 		Storage:  Storage{Path: databaseOf(file)},
 		Store:    Store{Prefix: "recloser"},
@@ -130,6 +130,7 @@ func (l *Limits) keys() []key {
 		{name: "body", value: size(&l.Body, 1, 1<<40, word[int64]{"off", 0}), span: "`1B` to `1024GiB`, `off`", means: "a request's body; more is 413. That of an ask is never above 1 MiB"},
 		{name: "header_timeout", value: duration(&l.HeaderTimeout, time.Millisecond, day), restart: true, span: "`1ms` to `24h`", means: "from a request's first byte to the end of its headers"},
 		{name: "body_idle", value: duration(&l.BodyIdle, time.Millisecond, day), span: "`1ms` to `24h`", means: "the longest pause of a client in the middle of a request's body"},
+		{name: "answer_idle", value: duration(&l.AnswerIdle, time.Millisecond, day, off[time.Duration]()), restart: true, span: "`1ms` to `24h`, `off`", means: "how long a client may take nothing of its answer"},
 		{name: "idle", value: duration(&l.Idle, time.Millisecond, day), restart: true, span: "`1ms` to `24h`", means: "how long a connection without a request is kept"},
 		{name: "streams", value: whole(&l.Streams, 1, 1e5), restart: true, span: "`1` to `100000`", means: "requests at once on one HTTP/2 connection"},
 	}

@@ -27,11 +27,11 @@ func TestSettings(t *testing.T) {
 		got  func(*Config) any
 		want any
 	}{
-		{process(""), func(c *Config) any { return c.Limits }, Limits{8192, 64 << 10, 0, 10 * time.Second, 30 * time.Second, 2 * time.Minute, 250}},
+		{process(""), func(c *Config) any { return c.Limits }, Limits{8192, 64 << 10, 0, 10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 250}},
 		{
-			process("limits: { in_flight: 5, headers: 8KiB, body: 10MiB, header_timeout: 1s, body_idle: 2s, idle: 3s, streams: 4 }"),
+			process("limits: { in_flight: 5, headers: 8KiB, body: 10MiB, header_timeout: 1s, body_idle: 2s, answer_idle: 5s, idle: 3s, streams: 4 }"),
 			func(c *Config) any { return c.Limits },
-			Limits{5, 8 << 10, 10 << 20, time.Second, 2 * time.Second, 3 * time.Second, 4},
+			Limits{5, 8 << 10, 10 << 20, time.Second, 2 * time.Second, 5 * time.Second, 3 * time.Second, 4},
 		},
 		{process("limits: { body: off }"), func(c *Config) any { return c.Limits.Body }, int64(0)},
 		{process(""), func(c *Config) any { return c.TLS }, (*TLS)(nil)},
