@@ -57,7 +57,7 @@ func (g *Gateway) recordTransition(id, key string, t recloser.Transition) {
 		From: t.From.String(), To: t.To.String(), Reason: string(t.Reason), By: t.By, Note: t.Note,
 		OpenFor: t.OpenFor, Step: t.Step,
 		Good: t.Counts.Good, Failed: t.Counts.Failed, Slow: t.Counts.Slow, Run: t.Counts.Run,
-		Text: t.String(),
+		Text: t.String(), Shadow: t.Shadow,
 	}
 	if key != "" {
 		e.Text = id + ", key " + e.Text

@@ -199,7 +199,7 @@ func (p *program) event(e eventsRun, v view, event client.Event, raw []byte) err
 	}
 	sign := cell{" ", ""}
 	if event.To != "" {
-		sign = mark(event.To)
+		sign = mark(felt(event.To, event.Shadow))
 		sign.text = v.line(sign.text)
 	}
 	line := sign.text + " " + v.line(eventText(event))

@@ -73,7 +73,7 @@ func (p *program) status(ctx context.Context, s statusRun) error {
 	if err := s.write(p.stdout, chosen, seen.at.At); err != nil {
 		return err
 	}
-	if s.exitCode && slices.ContainsFunc(chosen, func(d client.Entry[client.Dependency]) bool { return isCutOff(d.Value) }) {
+	if s.exitCode && slices.ContainsFunc(chosen, func(d client.Entry[client.Dependency]) bool { return isCutOff(d.Value.State, d.Value.Shadow) }) {
 		return exit{code: exitCutOff}
 	}
 	return nil
@@ -92,7 +92,7 @@ func statusTable(all []client.Entry[client.Dependency], now time.Time, wide bool
 	}
 	for _, e := range all {
 		d := e.Value
-		sign := markOf(d)
+		sign := mark(felt(d.State, d.Shadow))
 		state := cell{stateOf(d), sign.colour}
 		if n := keysCutOff(d); n > 0 && sign.colour == green {
 			state.colour, sign.colour = yellow, yellow
@@ -114,21 +114,21 @@ func statusTable(all []client.Entry[client.Dependency], now time.Time, wide bool
 	return t
 }
 
-// cutOff reports whether calls are refused in that state.
-func cutOff(state string) bool {
-	return state == "open" || state == "isolated" || state == "maintenance"
+// inShadow is a state in which the rules say open or half-open, and all calls pass.
+const inShadow = "shadow"
+
+// felt is a state as callers feel it.
+func felt(state string, shadow bool) string {
+	if shadow && (state == "open" || state == "half-open") {
+		return inShadow
+	}
+	return state
 }
 
-// isCutOff reports whether its calls are refused: in shadow mode only by an operator.
-func isCutOff(d client.Dependency) bool { return cutOff(d.State) && (!d.Shadow || d.State != "open") }
-
-// markOf is a dependency's: red is for what callers feel.
-func markOf(d client.Dependency) cell {
-	m := mark(d.State)
-	if m.colour == red && !isCutOff(d) {
-		m.colour = yellow
-	}
-	return m
+// isCutOff reports whether calls are refused in that state.
+func isCutOff(state string, shadow bool) bool {
+	state = felt(state, shadow)
+	return state == "open" || state == "isolated" || state == "maintenance"
 }
 
 // sinceWhen is when the state began, or the outage that it is part of.
@@ -171,7 +171,7 @@ func nextOf(d client.Dependency, now time.Time) string {
 // stateOf is the state with what it means for calls, and whether that holds for all.
 func stateOf(d client.Dependency) string {
 	words := stateWords(d.State, d.Effect)
-	if n := keysCutOff(d); n > 0 && !isCutOff(d) {
+	if n := keysCutOff(d); n > 0 && !isCutOff(d.State, d.Shadow) {
 		words += ", but for " + count(n, "key", "keys")
 	}
 	return words
@@ -179,9 +179,9 @@ func stateOf(d client.Dependency) string {
 
 // keysCutOff is how many keys are refused. The state is that of calls without one.
 func keysCutOff(d client.Dependency) (n int) {
-	if d.Keys != nil && !d.Shadow {
+	if d.Keys != nil {
 		for state, of := range d.Keys.States {
-			if cutOff(state) {
+			if isCutOff(state, d.Shadow) {
 				n += of
 			}
 		}
@@ -217,7 +217,7 @@ var trialsIn = regexp.MustCompile(`; trials in [0-9.a-zµ]+`)
 
 // badOf is "–" as long as a number would claim more than is known.
 func badOf(d client.Dependency) string {
-	if cutOff(d.State) || d.Window.BadRatio == nil {
+	if isCutOff(d.State, d.Shadow) || d.Window.BadRatio == nil {
 		return "–"
 	}
 	bad := percent(*d.Window.BadRatio)

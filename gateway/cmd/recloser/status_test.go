@@ -295,6 +295,10 @@ func TestStatusOfShadow(t *testing.T) {
 	if r := run(t, "status", "b", "--exit-code"); r.code != exitCutOff {
 		t.Errorf("isolated: %+v", r)
 	}
+	g.answer("GET", "/events", 200, `{"events":[{"id":1,"kind":"transition","dependency":"a","from":"closed","to":"open","shadow":true,"text":"a: closed -> open (run): 5 bad calls in a row; shadow: calls pass"}]}`)
+	if r := run(t, "events", "--color", "always"); r.code != exitGood || strings.Contains(r.stdout, "\x1b["+red+"m") || !strings.Contains(r.stdout, "shadow: calls pass") {
+		t.Errorf("events: %+v", r)
+	}
 }
 
 // How long an outage lasts is told whole, however many trials have failed in it.

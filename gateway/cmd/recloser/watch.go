@@ -117,7 +117,7 @@ func (p *program) redraw(s statusRun, seen *snapshot, v view) error {
 	}
 	off := 0
 	for _, d := range chosen {
-		if isCutOff(d.Value) {
+		if isCutOff(d.Value.State, d.Value.Shadow) {
 			off++
 		}
 	}
@@ -150,7 +150,7 @@ func (p *program) changes(s statusRun, v view, before, seen *snapshot) error {
 			}
 			continue
 		}
-		sign := markOf(d)
+		sign := mark(felt(d.State, d.Shadow))
 		line := []string{d.Since.UTC().Format(time.RFC3339), sign.text, d.ID, stateOf(d)}
 		for _, more := range []string{nextOf(d, seen.at.At), whyOf(d)} {
 			if more != "" {

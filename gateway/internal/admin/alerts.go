@@ -61,7 +61,8 @@ type Incident struct {
 	Dependency string     `json:"dependency" doc:"Its ID"`
 	Name       string     `json:"name" doc:"For people"`
 	Group      string     `json:"group"`
-	State      string     `json:"state" enum:"closed,open,half-open,isolated,held-closed" doc:"What happens to calls now"`
+	State      string     `json:"state" enum:"closed,open,half-open,isolated,held-closed" doc:"As state of the dependency"`
+	Shadow     bool       `json:"shadow" doc:"As shadow of the dependency"`
 	Since      time.Time  `json:"since" doc:"The first trip"`
 	Trips      int        `json:"trips"`
 	Spared     uint64     `json:"spared" doc:"Calls refused meanwhile"`
@@ -73,7 +74,7 @@ type Incident struct {
 
 func newIncident(i incident.Running) Incident {
 	return Incident{
-		Dependency: i.Dependency, Name: i.Name, Group: i.Group, State: i.State.String(), Since: stamp(i.Since), Trips: i.Trips,
+		Dependency: i.Dependency, Name: i.Name, Group: i.Group, State: i.State.String(), Shadow: i.Shadow, Since: stamp(i.Since), Trips: i.Trips,
 		Spared: i.Spared, Why: i.Why.InWords(), Told: i.Told, Flapping: i.Flapping, Closed: stampOrNull(i.Over),
 	}
 }

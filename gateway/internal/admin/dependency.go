@@ -19,12 +19,12 @@ type Dependency struct {
 	Origin            string            `json:"origin" enum:"file,api" doc:"Where it is defined: in the configuration file, or here at run time"`
 	DefinitionVersion uint64            `json:"definition_version" doc:"Goes up with every change of the definition"`
 
-	State     string     `json:"state" enum:"closed,open,half-open,isolated,held-closed,maintenance" doc:"What happens to calls now"`
+	State     string     `json:"state" enum:"closed,open,half-open,isolated,held-closed,maintenance" doc:"What happens to calls now; with shadow, what the rules say would"`
 	Effect    string     `json:"effect" doc:"The state in plain words: passing, cut off, on trial, cut off by hand, passing by hand, cut off as planned; in shadow mode would be cut off, would be on trial"`
 	Shadow    bool       `json:"shadow" doc:"Calls pass whatever the rules say (breaker.shadow); what operators set counts all the same"`
 	Automatic string     `json:"automatic" enum:"closed,open,half-open" doc:"What the rules say, whatever an operator set; of an isolated dependency, what a release starts"`
 	Since     time.Time  `json:"since" doc:"When the state began"`
-	OutSince  *time.Time `json:"cut_off_since" doc:"When the rules first cut it off, of an outage that lasts over failed trials; null: they have not since it was last closed or isolated"`
+	OutSince  *time.Time `json:"cut_off_since" doc:"When the rules first cut it off, or in shadow mode would have, of an outage that lasts over failed trials; null: they have not since it was last closed or isolated"`
 	Until     *time.Time `json:"until" doc:"When the open time or the override ends"`
 	Reason    string     `json:"reason" doc:"Why the breaker is in its state, in the words of the metrics; empty before the first change. An operator's own words are in override.reason"`
 	Explain   string     `json:"explain" doc:"Why it is cut off or not, in a sentence"`

@@ -31,6 +31,7 @@ type Event struct {
 	Failed     uint64    `json:"failed,omitempty"`
 	Slow       uint64    `json:"slow,omitempty"`
 	Run        int       `json:"run,omitempty" doc:"Length of the row of bad calls"`
+	Shadow     bool      `json:"shadow,omitempty" doc:"Calls passed all the same (breaker.shadow); what operators set counts all the same"`
 	Text       string    `json:"text" doc:"All of it in a line"`
 }
 
@@ -38,7 +39,7 @@ func newEvent(e history.Event) Event {
 	return Event{
 		ID: e.ID, At: stamp(e.At), Dependency: e.Dependency, Key: e.Key, Kind: e.Kind, From: e.From, To: e.To, Reason: e.Reason, By: e.By, Note: e.Note,
 		Cause: cut(e.Cause, maxCause), OpenForMS: e.OpenFor.Milliseconds(), Step: e.Step,
-		Good: e.Good, Failed: e.Failed, Slow: e.Slow, Run: e.Run, Text: e.Text,
+		Good: e.Good, Failed: e.Failed, Slow: e.Slow, Run: e.Run, Shadow: e.Shadow, Text: e.Text,
 	}
 }
 

@@ -22,7 +22,7 @@ type Point struct {
 	Refused uint64    `json:"refused" doc:"Calls not let through, whatever by"`
 	P50MS   float64   `json:"p50_ms" doc:"Of calls that ended; 0 without any"`
 	P95MS   float64   `json:"p95_ms"`
-	State   string    `json:"state" doc:"The one that mattered most"`
+	State   string    `json:"state" doc:"The one that mattered most: as state of the dependency, or shadowed where the rules said open or half-open and calls passed all the same"`
 }
 
 // PointList is a dependency's numbers over time.

@@ -63,7 +63,7 @@ func crowdText(l laneView) string {
 }
 
 func eventText(t recloser.Transition) string {
-	text := fmt.Sprintf("%s %s: %s", t.Name, t.To, t.To.Effect())
+	text := fmt.Sprintf("%s %s: %s", t.Name, t.To, t.Effect())
 	if t.To == recloser.Open {
 		text += fmt.Sprintf(", next trial in %s", tenths(t.OpenFor))
 	}

@@ -158,7 +158,7 @@ func directRow(book []visit, number int, o outage, now time.Duration) row {
 // guardedRow says how a hotel is doing behind the gateway: what its breaker
 // does. Trip is what opened it last.
 func guardedRow(s recloser.Stats, trip recloser.Transition, now time.Time) row {
-	r := row{state: s.State.String(), mark: markWell, look: good, id: s.Name, status: fmt.Sprintf("%s: %s", s.State, s.State.Effect())}
+	r := row{state: s.State.String(), mark: markWell, look: good, id: s.Name, status: fmt.Sprintf("%s: %s", s.State, s.Effect())}
 	switch s.State {
 	case recloser.Open:
 		r.mark, r.look = markCutOff, bad

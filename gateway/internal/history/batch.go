@@ -66,11 +66,11 @@ func each(ctx context.Context, tx *sql.Tx, n int, statement string, values func(
 }
 
 func (w *batch) putEvents(ctx context.Context, tx *sql.Tx) error {
-	return each(ctx, tx, len(w.events), `INSERT OR IGNORE INTO event VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`, func(i int) []any {
+	return each(ctx, tx, len(w.events), `INSERT OR IGNORE INTO event VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`, func(i int) []any {
 		e := &w.events[i]
 		return []any{
 			e.ID, milli(e.At), e.Dependency, e.Kind, e.From, e.To, e.Reason, e.By, e.Note, e.Cause,
-			int64(e.OpenFor), e.Step, int64(e.Good), int64(e.Failed), int64(e.Slow), e.Run, e.Text, e.Key,
+			int64(e.OpenFor), e.Step, int64(e.Good), int64(e.Failed), int64(e.Slow), e.Run, e.Text, e.Key, e.Shadow,
 		}
 	})
 }

@@ -291,11 +291,12 @@ func TestOlderSchemaGoesOn(t *testing.T) {
 	}
 	path := inFolder(t)
 	execute(t, path, steps[0]+fmt.Sprintf("; PRAGMA user_version = 1; PRAGMA application_id = %d;", application)+
-		"INSERT INTO event VALUES (1, 1000, 'hotel-1', 'transition', 'closed', 'open', '', '', '', '', 0, 0, 0, 0, 0, 0, 'old')")
+		"INSERT INTO event VALUES (1, 1000, 'hotel-1', 'transition', 'closed', 'open', '', '', '', '', 0, 0, 0, 0, 0, 0, 'old; shadow: calls pass; last failure: EOF')")
 	h := openOn(t, path)
 	h.Record(Event{Dependency: "hotel-1", Key: "p7", Kind: KindTransition, Text: "new"})
+	h.Record(Event{Dependency: "hotel-1", Kind: KindTransition, Shadow: true})
 	events, err := h.Events(t.Context(), EventQuery{})
-	if err != nil || len(events) != 2 || events[0].Key != "p7" || events[1].Key != "" || events[1].Text != "old" {
+	if err != nil || len(events) != 3 || !events[0].Shadow || events[1].Key != "p7" || events[1].Shadow || events[2].Key != "" || !events[2].Shadow || events[2].Text[:3] != "old" {
 		t.Errorf("%+v %v", events, err)
 	}
 	onDiskIs(t, h, true)

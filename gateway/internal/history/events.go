@@ -36,7 +36,8 @@ type Event struct {
 	Failed     uint64        `json:"failed,omitempty"`
 	Slow       uint64        `json:"slow,omitempty"`
 	Run        int           `json:"run,omitempty"`
-	Text       string        `json:"text,omitempty"` // one line for people
+	Shadow     bool          `json:"shadow,omitempty"` // calls passed all the same
+	Text       string        `json:"text,omitempty"`   // one line for people
 }
 
 // EventQuery selects events; a zero field selects all.
@@ -114,7 +115,7 @@ func (b *base) events(ctx context.Context, q EventQuery) ([]Event, error) {
 		var e Event
 		var at int64
 		if err := rows.Scan(&e.ID, &at, &e.Dependency, &e.Kind, &e.From, &e.To, &e.Reason, &e.By, &e.Note, &e.Cause,
-			&e.OpenFor, &e.Step, &e.Good, &e.Failed, &e.Slow, &e.Run, &e.Text, &e.Key); err != nil {
+			&e.OpenFor, &e.Step, &e.Good, &e.Failed, &e.Slow, &e.Run, &e.Text, &e.Key, &e.Shadow); err != nil {
 			return nil, err
 		}
 		e.At = fromMilli(at)

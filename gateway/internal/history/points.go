@@ -17,7 +17,7 @@ type Point struct {
 	Refused    uint64        `json:"refused"`
 	P50        time.Duration `json:"p50"` // nanoseconds, as of P95; of merged points, that of the worst
 	P95        time.Duration `json:"p95"`
-	State      string        `json:"state"` // of merged points the one that people should see: isolated, open, half-open, held-closed, closed
+	State      string        `json:"state"` // of merged points the one that people should see: isolated, open, half-open, Shadowed, held-closed, closed
 }
 
 // stepped is a point with its length.
@@ -26,8 +26,12 @@ type stepped struct {
 	step time.Duration
 }
 
+// Shadowed is the state of a point in which the rules said open or half-open, and calls
+// passed all the same.
+const Shadowed = "shadowed"
+
 // bySeverity lists states from the least to the most important.
-var bySeverity = [...]string{"closed", "held-closed", "half-open", "open", "isolated"}
+var bySeverity = [...]string{"closed", "held-closed", Shadowed, "half-open", "open", "isolated"}
 
 // add merges another point into p.
 func (p *Point) add(o Point) {

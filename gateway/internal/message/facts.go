@@ -45,7 +45,7 @@ func (i Item) Head() string {
 	}
 	head := fmt.Sprintf("%s (%s)", i.State, i.Effect())
 	if w.Reason != "" && w.From != i.State && w.To == i.State {
-		head = fmt.Sprintf("%s (%s) → %s", w.From, i.effectOf(w.From), head)
+		head = fmt.Sprintf("%s (%s) → %s", w.From, effectOf(w.From, i.Shadow), head)
 	}
 	if i.Group != "" {
 		head = "group " + Tidy(i.Group) + " · " + head
@@ -85,10 +85,10 @@ func (i Item) Line(k Kind, at Moments) (name, text string) {
 }
 
 // Effect is what its state means for callers.
-func (i Item) Effect() string { return i.effectOf(i.State) }
+func (i Item) Effect() string { return effectOf(i.State, i.Shadow) }
 
-func (i Item) effectOf(s recloser.State) string {
-	if i.Shadow {
+func effectOf(s recloser.State, shadow bool) string {
+	if shadow {
 		return s.EffectInShadow()
 	}
 	return s.Effect()

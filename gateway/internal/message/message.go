@@ -98,6 +98,7 @@ type Why struct {
 	To      recloser.State  `json:"to"`
 	At      time.Time       `json:"at"`
 	Reason  recloser.Reason `json:"reason"`
+	Shadow  bool            `json:"shadow,omitempty"` // calls passed all the same
 	Counts  recloser.Counts `json:"counts,omitzero"`
 	Limits  Limits          `json:"limits,omitzero"` // of a trip: those that it rests on
 	OpenFor time.Duration   `json:"open_for,omitempty"`
@@ -124,7 +125,7 @@ func LimitsOf(c recloser.Config) Limits {
 // WhyOf returns what is told of a transition. The cause is cut: an error may bring
 // a whole page with it.
 func WhyOf(t recloser.Transition) Why {
-	w := Why{From: t.From, To: t.To, At: t.At, Reason: t.Reason, Counts: t.Counts, OpenFor: t.OpenFor, By: t.By, Note: t.Note}
+	w := Why{From: t.From, To: t.To, At: t.At, Reason: t.Reason, Shadow: t.Shadow, Counts: t.Counts, OpenFor: t.OpenFor, By: t.By, Note: t.Note}
 	if t.Reason == recloser.ReasonSuspected {
 		w.Text = t.Why()
 	}

@@ -45,6 +45,10 @@ func TestShadowIsToldAsShadow(t *testing.T) {
 			}
 		}
 	}
+	back := Why{From: recloser.Isolated, To: recloser.HalfOpen, Reason: recloser.ReasonReleased, Shadow: true}
+	if got := back.InWords(); !strings.HasSuffix(got, "by the rules it would be on trial (shadow: calls pass)") {
+		t.Errorf("released: %q", got)
+	}
 	felt := down
 	felt.Shadow = false
 	if got := (Message{Kind: Started, Items: []Item{felt, down}}).Title(); got != "2 dependencies cut off" {

@@ -56,12 +56,19 @@ func (w Why) InWords() string {
 	case recloser.ReasonReset:
 		return "an operator reset it"
 	case recloser.ReasonReleased:
-		return "an operator took the override back; by the rules it is " + w.To.Effect()
+		return "an operator took the override back; " + w.byTheRules()
 	case recloser.ReasonExpired:
-		return "an operator's override ended; by the rules it is " + w.To.Effect()
+		return "an operator's override ended; " + w.byTheRules()
 	default:
 		return string(w.Reason)
 	}
+}
+
+func (w Why) byTheRules() string {
+	if effect := effectOf(w.To, w.Shadow); effect != w.To.Effect() {
+		return "by the rules it " + effect
+	}
+	return "by the rules it is " + w.To.Effect()
 }
 
 // brief is InWords without the numbers behind it, for one line among many.

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
@@ -88,6 +90,42 @@ func TestEmbedAccessible(t *testing.T) {
 	h.stop()
 	b.until(`document.querySelector('[data-head]').classList.contains('unknown')`)
 	b.accessible("embed, not live")
+}
+
+// An outage lasts over failed trials: what is counted since the last of them says so.
+func TestEmbedTellsSinceWhen(t *testing.T) {
+	h := newHouse(t, true, hotels(t, 8)...)
+	h.trip("hotel-1")
+	was := h.breaker("hotel-1").Save()
+	was.OutSince, was.Since = was.At.Add(-2*time.Hour), was.At.Add(-20*time.Second)
+	if err := h.breaker("hotel-1").Restore(was); err != nil {
+		t.Fatal(err)
+	}
+	b := newBrowser(t, h)
+	b.do(chromedp.Navigate(h.server.URL + "/embed/hotel-1#" + h.token("cms", auth.Operator, "Coast")))
+	b.until(`document.querySelector('[data-head]').classList.contains('open')`)
+	says := func() string {
+		return eval[string](b, `document.querySelector('[data-word]').textContent + ' ' + document.querySelector('[data-why]').textContent`)
+	}
+	if text := says(); !regexp.MustCompile(`^Cut off for 2 h, since \S.* · at \S.*: restored · next trial in `).MatchString(text) {
+		t.Errorf("open: %q", text)
+	}
+	b.accessible("embed, in an outage")
+	for _, theme := range []string{"light", "dark"} {
+		b.theme(theme)
+		b.phone()
+		b.shot("embed-phone-open-"+theme, false)
+	}
+	h.breaker("hotel-1").TryNow("ines", "they say it is mended")
+	b.until(`document.querySelector('[data-head]').classList.contains('half-open')`)
+	if text := says(); !regexp.MustCompile(`^On trial for 2 h, since \S.* · since \S.*: 0 of 2 trials good$`).MatchString(text) {
+		t.Errorf("on trial: %q", text)
+	}
+	h.calls("hotel-1", 2, nil)
+	b.until(`document.querySelector('[data-word]').textContent.startsWith('Calls pass for')`)
+	if text := says(); strings.Contains(text, "since") {
+		t.Errorf("closed: %q", text)
+	}
 }
 
 // Only sites that are named may show it in a frame, and it tells nothing by itself.

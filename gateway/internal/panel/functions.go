@@ -18,6 +18,7 @@ func functions(a *assets) template.FuncMap {
 		"ms":           milliseconds,
 		"lower":        strings.ToLower,
 		"state":        stateOf,
+		"stateIn":      stateIn,
 		"ago":          agoOf,
 		"until":        func(t *time.Time, now time.Time) string { return span(t.Sub(now)) },
 		"clock":        clockOf,

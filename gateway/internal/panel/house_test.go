@@ -120,7 +120,7 @@ func openHouse(t testing.TB, file string, signIn bool, dependencies ...config.De
 			}
 			h.history.Record(history.Event{
 				At: tr.At, Kind: history.KindTransition, Dependency: tr.Name, From: tr.From.String(), To: tr.To.String(),
-				Reason: string(tr.Reason), By: tr.By, Note: tr.Note, Cause: cause, Run: tr.Counts.Run, Text: tr.String(),
+				Reason: string(tr.Reason), By: tr.By, Note: tr.Note, Cause: cause, Run: tr.Counts.Run, Shadow: tr.Shadow, Text: tr.String(),
 			})
 			h.alerts.Listen(tr)
 		})

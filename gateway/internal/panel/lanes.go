@@ -38,7 +38,8 @@ const onlyWithNews = true
 // newLaneChart draws lanes; with onlyNews, of those only that were not closed all
 // the time.
 func newLaneChart(p *past, all []admin.Dependency, from, to time.Time, onlyNews bool) laneChart {
-	c := laneChart{Keys: []state{stateOf(open), stateOf(halfOpen), stateOf(isolated), stateOf(heldClosed), stateOf(inMaintenance), stateOf(unknown)}}
+	var c laneChart
+	shown := map[string]bool{open: true, halfOpen: true, isolated: true, heldClosed: true, inMaintenance: true}
 	length := to.Sub(from).Seconds()
 	place := func(t time.Time) float64 { return 100 * t.Sub(from).Seconds() / length }
 	for _, d := range all {
@@ -49,16 +50,22 @@ func newLaneChart(p *past, all []admin.Dependency, from, to time.Time, onlyNews 
 				continue
 			}
 			news = news || s.S.Key != unknown
+			shown[s.S.Key] = true
 			x := place(s.From)
 			l.Segments = append(l.Segments, drawn{
 				S: s.S, X: fmt.Sprintf("%.2f%%", x), Width: fmt.Sprintf("%.2f%%", max(0.3, place(s.To)-x)),
-				Title: fmt.Sprintf("%s for %s from %s", s.S.Word, span(s.To.Sub(s.From)), clock(s.From, to)) + withWhy(s.Why),
+				Title: fmt.Sprintf("%s for %s from %s", s.word(), span(s.To.Sub(s.From)), clock(s.From, to)) + withWhy(s.Why),
 			})
 		}
 		// Short times are drawn longer than they were: a trial must not hide an outage.
 		slices.SortStableFunc(l.Segments, func(a, b drawn) int { return weightOf(a.S) - weightOf(b.S) })
 		if news || !onlyNews {
 			c.Lanes = append(c.Lanes, l)
+		}
+	}
+	for _, s := range append(states(), stateOf(unknown)) {
+		if shown[s.Key] {
+			c.Keys = append(c.Keys, s)
 		}
 	}
 	const ticks = 4
@@ -69,12 +76,20 @@ func newLaneChart(p *past, all []admin.Dependency, from, to time.Time, onlyNews 
 	return c
 }
 
+// word names it to those who point at it. "Shadow" alone says little.
+func (s segment) word() string {
+	if s.S.Key == shadowed {
+		return s.S.Word + ", " + s.S.Effect + ","
+	}
+	return s.S.Word
+}
+
 // weightOf says which of two states that lie over each other is to be seen.
 func weightOf(s state) int {
 	switch s.Key {
 	case unknown:
 		return 0
-	case halfOpen:
+	case halfOpen, shadowed:
 		return 1
 	}
 	return 2

@@ -65,6 +65,13 @@ func TestOutageLastsThroughTrials(t *testing.T) {
 	later()
 	fails()
 	shown("tripped again", second)
+	if err := h.breaker("hotel-1").Isolate("ines", "they move", time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	h.breaker("hotel-1").Release("ines", "done")
+	if page := h.get("/", http.StatusOK); !strings.Contains(page, "on trial for <time") {
+		t.Error("put back, it is on trial; its rules have not cut it off")
+	}
 }
 
 // The history says what failed, of a trial as of a trip.

@@ -155,7 +155,9 @@ func happened(past *past, most int) []happening {
 			break
 		}
 		h := happening{At: e.At, S: stateOfEvent(e), ID: e.Dependency, By: plain.Line(e.By)}
-		h.Word = strings.ToLower(h.S.Word)
+		if h.Word = strings.ToLower(h.S.Word); h.S.Key == shadowed {
+			h.Word = h.S.Effect + " (shadow)"
+		}
 		if e.By != "" {
 			h.Why = plain.Line(e.Note)
 		} else {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/recloser-go/recloser"
 	"github.com/recloser-go/recloser/gateway/internal/admin"
 	"github.com/recloser-go/recloser/gateway/internal/maintenance"
 )
@@ -59,11 +60,14 @@ func readPast(ctx context.Context, read *admin.Reader, id string, from, to time.
 func ofKey(e admin.Event) bool { return strings.HasPrefix(e.Text, e.Dependency+", key ") }
 
 // whyOfEvent is the reason of a change, in words.
+// What is shown beside it is left out: that calls pass, and the last failure.
 func whyOfEvent(e admin.Event) string {
-	if _, why, ok := strings.Cut(e.Text, "): "); ok {
-		return why
+	_, why, ok := strings.Cut(e.Text, "): ")
+	if !ok {
+		return e.Reason
 	}
-	return e.Reason
+	why, _, _ = strings.Cut(why, "; last failure: ")
+	return strings.TrimSuffix(why, "; shadow: calls pass")
 }
 
 // readEvents returns the events oldest first, and whether those are all.
@@ -111,7 +115,7 @@ func stateOfEvent(e admin.Event) state {
 	if e.To == isolated && maintenance.Acted(e.By) {
 		return stateOf(inMaintenance)
 	}
-	return stateOf(e.To)
+	return stateIn(e.To, e.Shadow)
 }
 
 // closedBetween reports whether what tripped had closed again by then.
@@ -126,46 +130,56 @@ type segment struct {
 	S        state
 	From, To time.Time
 	Why      string
+
+	untried bool // what the rules say rests on an isolation: no call has shown anything since
 }
 
 // segments returns the states of a dependency from one moment to another, without
-// gaps. State and begin of the last one are those it has now.
+// gaps. The last one is that which it has now.
 func (p *past) segments(d *admin.Dependency, from, to time.Time) []segment {
 	var all []segment
-	at, now := from, unknown
-	if !p.from.After(from) {
-		now = ""
-	}
-	add := func(key string, why string, until time.Time) {
+	at := from
+	add := func(s segment, until time.Time) {
 		if until.After(at) {
-			all = append(all, segment{S: stateOf(key), From: at, To: until, Why: why})
+			s.From, s.To = at, until
+			all = append(all, s)
 			at = until
 		}
 	}
-	current, why := now, ""
+	var is segment
+	begun := false
+	begin := func(first segment) { // it was so since the history began
+		if !begun {
+			add(segment{S: stateOf(unknown)}, earlier(p.from, to))
+			is, begun = first, true
+		}
+	}
 	for _, e := range p.of[d.ID] {
-		if e.At.Before(from) || !e.At.Before(to) {
-			continue
+		begin(segment{S: stateIn(e.From, e.Shadow), untried: e.From == isolated})
+		if !e.At.Before(to) {
+			break
 		}
-		if current == "" {
-			current = e.From
-		}
-		if current == unknown && e.At.After(p.from) { // it was so since the history began
-			add(unknown, "", p.from)
-			current = e.From
-		}
-		add(current, why, e.At)
-		current, why = stateOfEvent(e).Key, e.Text
+		add(is, e.At)
+		is = after(is, e)
 	}
-	switch current {
-	case "":
-		current = d.State
-	case unknown:
-		add(unknown, "", p.from)
-		current = d.State
-	}
-	add(current, why, to)
+	begin(segment{S: stateIn(d.State, d.Shadow), untried: d.State == halfOpen && d.OutSince == nil})
+	add(is, to)
 	return p.withoutOff(all)
+}
+
+// after returns what an event begins. An isolation that is over leaves a trial behind,
+// which waits for a call for as long as none comes.
+func after(was segment, e admin.Event) segment {
+	s := segment{S: stateOfEvent(e), Why: e.Text}
+	switch e.To {
+	case isolated:
+		s.untried = true
+	case halfOpen:
+		s.untried = was.untried
+	case heldClosed: // what the rules say meanwhile comes as an event, too
+		s.untried = was.untried && (e.From != heldClosed || e.Reason == string(recloser.ReasonHeldClosed))
+	}
+	return s
 }
 
 // withoutOff cuts out of segments when no gateway ran: nobody knows then.
@@ -178,11 +192,14 @@ func (p *past) withoutOff(all []segment) []segment {
 				continue
 			}
 			if s.From.Before(off.from) {
-				cut = append(cut, segment{s.S, s.From, off.from, s.Why})
+				before := s
+				before.To = off.from
+				cut = append(cut, before)
 			}
-			cut = append(cut, segment{stateOf(unknown), later(s.From, off.from), earlier(s.To, off.to), "no gateway ran"})
+			cut = append(cut, segment{S: stateOf(unknown), From: later(s.From, off.from), To: earlier(s.To, off.to), Why: "no gateway ran"})
 			if s.To.After(off.to) {
-				cut = append(cut, segment{s.S, off.to, s.To, s.Why})
+				s.From = off.to
+				cut = append(cut, s)
 			}
 		}
 		all = cut

@@ -71,6 +71,105 @@ func TestFared(t *testing.T) {
 	}
 }
 
+// Whoever has been put back and waits for a call is cut off by nobody's rules.
+func TestFaredAfterAnIsolation(t *testing.T) {
+	inShadow := func(e admin.Event) admin.Event {
+		e.Shadow = true
+		return e
+	}
+	for _, tt := range []struct {
+		name   string
+		now    admin.Dependency
+		events []admin.Event
+		want   fared // in minutes
+	}{
+		{
+			"it waits for a call",
+			admin.Dependency{},
+			[]admin.Event{change(10, closed, isolated, "ines"), change(20, isolated, halfOpen, "ines"), change(50, halfOpen, closed, "")},
+			fared{Known: 20, ByHand: 40},
+		},
+		{
+			"and is down",
+			admin.Dependency{},
+			[]admin.Event{change(10, closed, isolated, "ines"), change(20, isolated, halfOpen, "ines"), change(50, halfOpen, open, ""), change(53, open, halfOpen, ""), change(54, halfOpen, closed, "")},
+			fared{Known: 20, CutOff: 4, ByHand: 40, Trips: 1, Median: 4, Worst: 4},
+		},
+		{
+			"it was put back before",
+			admin.Dependency{},
+			[]admin.Event{change(-20, closed, isolated, "ines"), change(-10, isolated, halfOpen, "ines"), change(30, halfOpen, closed, "")},
+			fared{Known: 30, ByHand: 30},
+		},
+		{"before all that is known", admin.Dependency{State: halfOpen}, nil, fared{ByHand: 60}},
+		{"before all that is known its rules cut it off", admin.Dependency{State: halfOpen, OutSince: &noon}, nil, fared{Known: 60, CutOff: 60}},
+		{
+			"a maintenance",
+			admin.Dependency{State: halfOpen},
+			[]admin.Event{change(10, closed, isolated, "maintenance backup"), change(20, isolated, halfOpen, "maintenance backup")},
+			fared{Known: 10, ByHand: 50},
+		},
+		{
+			"it was restored meanwhile",
+			admin.Dependency{State: halfOpen},
+			[]admin.Event{change(10, closed, isolated, "ines"), change(20, isolated, halfOpen, "ines"), change(30, closed, halfOpen, "")},
+			fared{Known: 10, ByHand: 50},
+		},
+		{
+			"held closed in between",
+			admin.Dependency{},
+			[]admin.Event{change(10, closed, isolated, "ines"), change(20, isolated, heldClosed, "ines"), change(30, heldClosed, halfOpen, "ines"), change(40, halfOpen, closed, "")},
+			fared{Known: 30, ByHand: 30},
+		},
+		{
+			"held closed when it had tripped",
+			admin.Dependency{},
+			[]admin.Event{change(10, closed, open, ""), change(20, open, heldClosed, "ines"), change(30, heldClosed, halfOpen, "ines"), change(40, halfOpen, closed, "")},
+			fared{Known: 50, CutOff: 20, ByHand: 10, Trips: 1},
+		},
+		{
+			"held closed its trials failed",
+			admin.Dependency{},
+			[]admin.Event{
+				change(10, closed, isolated, "ines"), change(20, isolated, heldClosed, "ines"), change(22, heldClosed, heldClosed, ""),
+				change(30, heldClosed, halfOpen, "ines"), change(40, halfOpen, closed, ""),
+			},
+			fared{Known: 40, CutOff: 10, ByHand: 20},
+		},
+		{
+			"keys have breakers of their own, and calls without one may never come",
+			admin.Dependency{State: halfOpen, Keys: &admin.Keys{}},
+			[]admin.Event{change(10, closed, isolated, "ines"), change(20, isolated, halfOpen, "ines")},
+			fared{Known: 50, ByHand: 10},
+		},
+		{
+			"shadow mode cuts nobody off",
+			admin.Dependency{},
+			[]admin.Event{inShadow(change(10, closed, open, "")), inShadow(change(15, open, halfOpen, "")), inShadow(change(16, halfOpen, closed, ""))},
+			fared{Known: 60, WouldBe: 6},
+		},
+		{"in shadow mode since before", admin.Dependency{State: open, Shadow: true}, nil, fared{Known: 60, WouldBe: 60}},
+		{
+			"shadow mode ends while it is down",
+			admin.Dependency{},
+			[]admin.Event{inShadow(change(10, closed, open, "")), change(15, open, halfOpen, ""), change(16, halfOpen, open, ""), change(20, open, halfOpen, ""), change(22, halfOpen, closed, "")},
+			fared{Known: 60, CutOff: 7, WouldBe: 5, Trips: 1, Median: 6, Worst: 6},
+		},
+		{"what comes later says how it was", admin.Dependency{State: open}, []admin.Event{change(70, closed, open, "")}, fared{Known: 60}},
+	} {
+		tt.now.ID = "hotel-1"
+		for _, d := range []*time.Duration{&tt.want.Known, &tt.want.CutOff, &tt.want.WouldBe, &tt.want.ByHand, &tt.want.Median, &tt.want.Worst} {
+			*d *= time.Minute
+		}
+		if tt.now.State == "" {
+			tt.now.State = closed
+		}
+		if f := newPast(noon.Add(-time.Hour), tt.events, nil).fared(&tt.now, noon, noon.Add(time.Hour)); f != tt.want {
+			t.Errorf("%s: %+v, want %+v", tt.name, f, tt.want)
+		}
+	}
+}
+
 // Trips go together if their outages do: one that was over is of another cause.
 func TestTogether(t *testing.T) {
 	at := func(second int, id, from, to string) admin.Event {

@@ -140,8 +140,7 @@ func (r *row) recall(ctx context.Context, read *admin.Reader) {
 
 // began takes how an outage began from the history.
 func (r *row) began(e admin.Event, limit string) {
-	why := strings.TrimSuffix(whyOfEvent(e), "; shadow: calls pass") // the state says that
-	r.Reason = plain.Line(strings.TrimSuffix(why, ": ") + limit)     // of an act without a reason
+	r.Reason = plain.Line(strings.TrimSuffix(whyOfEvent(e), ": ") + limit) // of an act without a reason
 	if r.Out.IsZero() {
 		r.Out = e.At
 	}
@@ -149,6 +148,10 @@ func (r *row) began(e admin.Event, limit string) {
 
 // ByHand reports whether an operator or a maintenance has set the state.
 func (r row) ByHand() bool { return r.Override != nil }
+
+// OutOnTrial reports whether it is on trial since the rules have cut it off, not since an
+// isolation is over.
+func (r row) OutOnTrial() bool { return r.S.Key == halfOpen && r.OutSince != nil }
 
 // CutOff reports whether calls are refused.
 func (r row) CutOff() bool {
@@ -193,7 +196,7 @@ func (r row) Automatic() string {
 	if r.State != heldClosed {
 		return ""
 	}
-	s := stateOf(r.Dependency.Automatic)
+	s := stateIn(r.Dependency.Automatic, r.Shadow)
 	return fmt.Sprintf("automatic would be %s: %s", strings.ToLower(s.Word), s.Effect)
 }
 

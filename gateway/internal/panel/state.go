@@ -49,16 +49,23 @@ func stateOf(key string) state {
 	return state{unknown, "Unknown", "no news", 0}
 }
 
-func stateOfDependency(d *admin.Dependency) state {
-	switch {
-	case d.AtRisk:
-		return stateOf(atRisk)
-	case d.Shadow && (d.State == open || d.State == halfOpen):
-		s := stateOf(shadowed)
-		s.Effect = "would be " + stateOf(d.State).Effect
-		return s
+// stateIn returns the state with that key as callers feel it: in shadow mode all calls
+// pass while the rules say open or half-open.
+func stateIn(key string, shadow bool) state {
+	s := stateOf(key)
+	if shadow && (key == open || key == halfOpen) {
+		effect := s.Effect
+		s = stateOf(shadowed)
+		s.Effect = "would be " + effect
 	}
-	return stateOf(d.State)
+	return s
+}
+
+func stateOfDependency(d *admin.Dependency) state {
+	if d.AtRisk {
+		return stateOf(atRisk)
+	}
+	return stateIn(d.State, d.Shadow)
 }
 
 // nameOf is what people call a dependency; "" if that is its ID.

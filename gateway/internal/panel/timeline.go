@@ -103,7 +103,7 @@ func (p *Panel) timelineCSV(w http.ResponseWriter, r *http.Request, read *admin.
 	out := csv.NewWriter(w)
 	_ = out.Write([]string{
 		"dependency", "name", "group", "month", "availability", "known_seconds", "cut_off_seconds", "by_hand_seconds",
-		"trips", "recovery_median_seconds", "recovery_worst_seconds", "open_for_seconds", "max_open_for_seconds",
+		"trips", "recovery_median_seconds", "recovery_worst_seconds", "open_for_seconds", "max_open_for_seconds", "would_be_cut_off_seconds",
 	})
 	seconds := func(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) }
 	for _, m := range all {
@@ -114,7 +114,7 @@ func (p *Panel) timelineCSV(w http.ResponseWriter, r *http.Request, read *admin.
 		_ = out.Write([]string{
 			inCell(m.ID), inCell(m.Name), inCell(m.Group), m.Month, availability, seconds(m.Known), seconds(m.CutOff), seconds(m.ByHand),
 			strconv.Itoa(m.Trips), seconds(m.Median), seconds(m.Worst),
-			seconds(time.Duration(m.Limits.OpenForMS) * time.Millisecond), seconds(time.Duration(m.Limits.MaxOpenForMS) * time.Millisecond),
+			seconds(time.Duration(m.Limits.OpenForMS) * time.Millisecond), seconds(time.Duration(m.Limits.MaxOpenForMS) * time.Millisecond), seconds(m.WouldBe),
 		})
 	}
 	out.Flush() // an error is the client's, who is gone

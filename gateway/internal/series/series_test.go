@@ -183,6 +183,37 @@ func TestEachSecond(t *testing.T) {
 	})
 }
 
+// In shadow mode a dependency is not shown as cut off: its calls pass.
+func TestShadowIsAStateOfItsOwn(t *testing.T) {
+	in(t, []string{"hotel-1"}, func(b *bench) {
+		d, _ := b.list.Get("hotel-1")
+		cfg := d.Breaker.Config()
+		cfg.Shadow = true
+		if err := d.Breaker.Update(cfg); err != nil {
+			t.Fatal(err)
+		}
+		pass(10 * time.Second)
+		for range 3 {
+			b.call("hotel-1", 0, errDown)
+		}
+		pass(10 * time.Second)
+		for _, step := range []time.Duration{Fine, Coarse} {
+			got := b.points("hotel-1", step)
+			if last := got[len(got)-1]; last.State != history.Shadowed {
+				t.Errorf("each %s: the last one is %s", step, last.State)
+			}
+		}
+		if err := d.Breaker.Isolate("ines", "", time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Second)
+		got := b.points("hotel-1", Fine)
+		if last := got[len(got)-1]; last.State != "isolated" {
+			t.Errorf("isolated it is %s", last.State)
+		}
+	})
+}
+
 func TestOverdueCallShowsAsSlow(t *testing.T) {
 	in(t, []string{"hotel-1"}, func(b *bench) {
 		pass(time.Second)

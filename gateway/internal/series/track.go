@@ -85,7 +85,7 @@ func (t *track) points(id string, from, to, now time.Time) []history.Point {
 			At: time.Unix(at, 0).UTC(), Dependency: id,
 			Good: uint64(s.good), Failed: uint64(s.failed), Slow: uint64(s.slow), Ignored: uint64(s.ignored), Refused: uint64(s.refused),
 			P50: time.Duration(s.p50) * time.Microsecond, P95: time.Duration(s.p95) * time.Microsecond,
-			State: states[s.state].String(),
+			State: states[s.state],
 		})
 	}
 	return out
@@ -100,7 +100,9 @@ func ceil(t time.Time) int64 {
 }
 
 // states lists the states, the one that matters most last.
-var states = [...]recloser.State{recloser.Closed, recloser.HeldClosed, recloser.HalfOpen, recloser.Open, recloser.Isolated}
+var states = [...]string{
+	recloser.Closed.String(), recloser.HeldClosed.String(), history.Shadowed, recloser.HalfOpen.String(), recloser.Open.String(), recloser.Isolated.String(),
+}
 
 // sumOf returns what a dependency has counted, with all keys, and the state that matters
 // most of its breakers'.
@@ -114,7 +116,12 @@ func sumOf(d *dependency.Dependency) (sum totals, worst uint8) {
 		sum.refused += n
 	}
 	for b := range d.EachBreaker {
-		if i := slices.Index(states[:], b.State()); i > int(worst) {
+		state := b.State()
+		name := state.String()
+		if s.Shadow && state.EffectInShadow() != state.Effect() {
+			name = history.Shadowed
+		}
+		if i := slices.Index(states[:], name); i > int(worst) {
 			worst = uint8(i)
 		}
 	}
@@ -154,7 +161,7 @@ func small(n uint64) uint32 { return uint32(min(n, 1<<32-1)) }
 func (t totals) point(at int64, state uint8) history.Point {
 	return history.Point{
 		At: time.Unix(at, 0).UTC(), Good: t.good, Failed: t.failed, Slow: t.slow, Ignored: t.ignored, Refused: t.refused,
-		P50: t.quantile(0.50), P95: t.quantile(0.95), State: states[state].String(),
+		P50: t.quantile(0.50), P95: t.quantile(0.95), State: states[state],
 	}
 }
 

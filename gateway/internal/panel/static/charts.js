@@ -9,6 +9,7 @@ const states = {
   open: { name: 'cut off: nothing to measure', colour: '--open', fill: slashes },
   isolated: { name: 'cut off by hand', colour: '--by-hand', fill: grid },
   maintenance: { name: 'cut off as planned', colour: '--planned', fill: bars },
+  shadowed: { name: 'would be cut off (shadow)', colour: '--at-risk', fill: slashes, pale: true },
   'half-open': { name: 'on trial', colour: '--half-open', fill: dots },
   'held-closed': { name: 'passing by hand', colour: '--by-hand', fill: slashes, pale: true },
 };

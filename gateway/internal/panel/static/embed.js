@@ -28,8 +28,15 @@ function show(d) {
   one('[data-mark]').setAttribute('class', `mark ${state}`);
   one('[data-mark] use').setAttribute('href', `#mark:${state}`);
   one('[data-name]').textContent = d.name === d.id ? '' : d.name;
-  one('[data-word]').textContent = `${words[state]} for ${span(now() - Date.parse(d.since))}`;
-  let why = d.state === 'closed' ? '' : `· ${d.why}`;
+  // An outage lasts over failed trials; what it rests on is of the last of them.
+  const ofStep = Date.parse(d.since);
+  const since = d.state === 'open' || d.state === 'half-open' ? Date.parse(d.cut_off_since ?? d.since) : ofStep;
+  let why = '';
+  one('[data-word]').textContent = `${words[state]} for ${span(now() - since)}`;
+  if (d.state !== 'closed') {
+    one('[data-word]').textContent += `, since ${clock(since)}`;
+    why = since === ofStep ? `· ${d.why}` : `· ${d.state === 'open' ? 'at' : 'since'} ${clock(ofStep)}: ${d.why}`;
+  }
   if (override) why += ` — ${override.by}, ${override.until ? `until ${clock(Date.parse(override.until))}` : 'no end set'}`;
   else if (d.next_trial) why += ` · next trial in ${span(Date.parse(d.next_trial) - now())}`;
   one('[data-why]').textContent = why;
