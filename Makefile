@@ -67,6 +67,11 @@ bench: ## Recloser and its rivals in one interleaved run, 2 minutes; BENCH="-qui
 	@scripts/need go
 	go -C bench run ./cmd/ratios $(BENCH)
 
+.PHONY: bench-fleet
+bench-fleet: ## a fleet on Redis beside gobreaker's distributed breaker, and what 50 nodes cost it, 4 minutes
+	@scripts/need go redis-server
+	go -C bench test ./fleet -run '^$$' -bench . -benchtime 1x
+
 .PHONY: bench-gateway
 bench-gateway: ## the gateway, nginx, haproxy and Caddy side by side, an hour; BENCH="-quick" for 6 minutes
 	@scripts/need go nginx haproxy

@@ -2,6 +2,7 @@
 //
 //	go run ./cmd/ratios [-quick] [-only REGEXP]   one interleaved run, tables of ratios
 //	go test -bench . -count 10                    ordinary benchmarks, for benchstat
+//	make bench-fleet                              several nodes, see folder fleet
 //
 // It is a module of its own so that nobody who uses Recloser sees the rivals.
 package bench

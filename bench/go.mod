@@ -1,12 +1,15 @@
 module github.com/recloser-go/recloser/bench
 
-go 1.26
+go 1.26.0
 
 require (
 	github.com/cenk/backoff v2.2.1+incompatible
 	github.com/eapache/go-resiliency v1.7.0
 	github.com/failsafe-go/failsafe-go v0.9.8
+	github.com/go-redsync/redsync/v4 v4.18.1
 	github.com/recloser-go/recloser v0.1.0
+	github.com/recloser-go/recloser/fleet/redisstore v0.1.0
+	github.com/redis/go-redis/v9 v9.23.0
 	github.com/rubyist/circuitbreaker v2.2.1+incompatible
 	github.com/sony/gobreaker/v2 v2.4.0
 	github.com/zeromicro/go-zero v1.10.3
@@ -23,8 +26,11 @@ require (
 	github.com/spaolacci/murmur3 v1.1.0 // indirect
 	go.opentelemetry.io/otel v1.40.0 // indirect
 	go.opentelemetry.io/otel/trace v1.40.0 // indirect
+	go.uber.org/atomic v1.12.0 // indirect
 	go.uber.org/automaxprocs v1.6.0 // indirect
-	golang.org/x/sys v0.41.0 // indirect
+	golang.org/x/sys v0.48.0 // indirect
 )
 
 replace github.com/recloser-go/recloser => ../
+
+replace github.com/recloser-go/recloser/fleet/redisstore => ../fleet/redisstore

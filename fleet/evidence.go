@@ -1,10 +1,10 @@
 package fleet
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/recloser-go/recloser"
@@ -12,23 +12,25 @@ import (
 
 // evidenceState is what a member has to say and to ask.
 type evidenceState struct {
-	sayAt   time.Time // when to say what was seen; zero: not
-	saidAt  time.Time // when there was an occasion last
-	said    []byte    // last, and when
-	sentAt  time.Time
-	out     bool      // that has bad calls in it
-	pull    bool      // it is news: look what the others say once it is said
-	judgeAt time.Time // when to look; zero: not
-	ask     bool      // the others are to be asked
-	askedAt time.Time // when they were
-	probeAt time.Time // when to offer a second opinion; zero: not
-	probed  string
-	probeOf time.Time // when it was formed
+	sayAt    time.Time // when to say what was seen; zero: not
+	saidAt   time.Time // when there was an occasion last
+	said     evidence  // last, and when
+	sentAt   time.Time
+	out      bool      // that has bad calls in it
+	pull     bool      // it is news: look what the others say once it is said
+	judgeAt  time.Time // when to look; zero: not
+	lookedAt time.Time // when last
+	ask      bool      // the others are to be asked
+	askedAt  time.Time // when they were
+	probeAt  time.Time // when to offer a second opinion; zero: not
+	probed   string
+	probeOf  time.Time // when it was formed
 }
 
 const (
 	sayEvery   = time.Second     // where bad calls are many
 	sayRarely  = 5 * time.Second // where they are few
+	lookApart  = time.Second / 5 // between looks of two nodes, where bad calls are many
 	rowTTL     = longest
 	rowsAtOnce = 100
 	// answerTime is how long nodes have to say what they have seen when they are asked,
@@ -81,15 +83,23 @@ func isOpen(r recloser.Report) bool {
 
 // saySoon has the evidence said, if there is any.
 func (m *member) saySoon(c *coordinator, now time.Time) {
-	if !m.sayAt.IsZero() || m.seen.in(longest, now).Bad == 0 && !isOpen(m.last) {
+	if m.seen.in(longest, now).Bad == 0 && !isOpen(m.last) {
 		return
 	}
 	m.pull = true
-	m.sayAt = now
-	n := m.seen.in(c.cfg.Rule.Window, now)
-	if m.out && n.Bad > uint64(c.cfg.Rule.Failures) { // the first ones count at once, and for the rest it is rather a matter of form
-		m.sayAt = m.saidAt.Add(m.interval(c, now))
+	at := now
+	if m.out && !m.mayDecide(c, now) {
+		at = m.saidAt.Add(m.interval(c, now))
 	}
+	if !m.hasToSay() || at.Before(m.sayAt) {
+		m.sayAt = at
+	}
+}
+
+// mayDecide reports whether each bad call may be the one that trips the fleet. The first ones may, and
+// for the rest it is rather a matter of form.
+func (m *member) mayDecide(c *coordinator, now time.Time) bool {
+	return isOpen(m.last) || m.seen.in(c.cfg.Rule.Window, now).Bad <= uint64(c.cfg.Rule.Failures)
 }
 
 // interval is how long what was said stays as it is, as a rule.
@@ -124,25 +134,38 @@ func (m *member) evidence(c *coordinator, now time.Time) evidence {
 	return e
 }
 
-// say returns what is to be said of all breakers.
+// say returns what is to be said of all breakers. If there is anything, what would be due
+// later goes with it.
 func (c *coordinator) say(now time.Time) *op {
+	if !slices.ContainsFunc(c.members, func(m *member) bool { return m.hasToSay() && !now.Before(m.sayAt) }) {
+		return nil
+	}
 	var rows []Row
 	for _, m := range c.members {
-		if m.sayAt.IsZero() || now.Before(m.sayAt) || len(rows) == rowsAtOnce {
+		if !m.hasToSay() && (!m.out || now.Sub(m.saidAt) < sayEvery) || len(rows) == rowsAtOnce {
 			continue
 		}
 		e := m.evidence(c, now)
 		m.sayAt, m.saidAt = time.Time{}, now
 		m.out = e.Open || e.Spans[len(e.Spans)-1].Bad > 0
-		if data := encode(e); m.pull || !bytes.Equal(data, m.said) || now.Sub(m.sentAt) > rowTTL/2 {
-			m.said, m.sentAt = data, now
-			rows = append(rows, c.row(breakerKey+m.name, data))
+		if m.pull || !e.like(&m.said) || now.Sub(m.sentAt) > c.cfg.Rule.Window/2 {
+			m.said, m.sentAt = e, now
+			rows = append(rows, c.row(breakerKey+m.name, encode(e)))
 		}
 	}
 	if len(rows) == 0 {
 		return nil
 	}
 	return &op{kind: opSay, rows: rows, ttl: rowTTL}
+}
+
+func (m *member) hasToSay() bool { return !m.sayAt.IsZero() }
+
+// like reports whether it comes to the same as o, which was said before: good calls hardly
+// matter until they are many more.
+func (e *evidence) like(o *evidence) bool {
+	return e.Epoch == o.Epoch && e.Window == o.Window && e.Run == o.Run && e.Open == o.Open && e.Doubtful == o.Doubtful && e.Probed == o.Probed &&
+		slices.EqualFunc(e.Spans, o.Spans, func(a, b count) bool { return a.Bad == b.Bad && 4*a.Good <= 5*b.Good })
 }
 
 func (c *coordinator) row(key string, data []byte) Row {
@@ -152,7 +175,7 @@ func (c *coordinator) row(key string, data []byte) Row {
 
 // sayAgain has all said that was, as the store may have lost it.
 func (m *member) sayAgain(now time.Time) {
-	if m.said = nil; m.out {
+	if m.said = (evidence{}); m.out {
 		m.sayAt = now
 	}
 }
@@ -162,9 +185,22 @@ func (c *coordinator) said(o *op, now time.Time) {
 	for i := range o.rows {
 		if name, ok := nameOf(o.rows[i].Key, breakerKey); ok {
 			if m := c.byName[name]; m != nil && m.pull {
-				m.pull, m.judgeAt = false, now
+				m.pull = false
+				m.lookSoon(c, now)
 			}
 		}
+	}
+}
+
+// lookSoon has the node look what the others say: at once, if its news may decide, and
+// else so rarely that all nodes together do not look more often than they are worth.
+func (m *member) lookSoon(c *coordinator, now time.Time) {
+	switch {
+	case m.mayDecide(c, now):
+		m.judgeAt = now
+	case m.judgeAt.IsZero():
+		apart := time.Duration(c.beat.live()) * lookApart
+		m.judgeAt = m.lookedAt.Add(apart/2 + time.Duration(c.random.Int64N(int64(apart))))
 	}
 }
 
@@ -190,7 +226,7 @@ func (c *coordinator) wantOthers(now time.Time) *op {
 			Key: askKey + m.name, Rev: above(m.askRev, Rev{}, c.random), Slots: max(1, c.cfg.Rule.Reporters-1), TTL: opinionTime, Data: encode(ask{c.cfg.Node}),
 		}}
 	}
-	m.judgeAt = time.Time{}
+	m.judgeAt, m.lookedAt = time.Time{}, now
 	return &op{kind: opSaid, member: m, key: breakerKey + m.name}
 }
 

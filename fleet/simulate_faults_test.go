@@ -110,12 +110,13 @@ func TestTrials(t *testing.T) {
 	s := outage(t, 5, 2*time.Second, p)
 	s.await("a trial is bad", 30*time.Second, func() bool { return s.record("hotel").Reason == recloser.ReasonTrialFailed })
 	s.await("all know", time.Second/2, func() bool { return s.in("hotel", recloser.Open) == 5 })
-	if v := s.record("hotel"); v.Step != 1 || v.Lasts != 10*time.Second || v.Cause != "down" || len(s.trials) != 1 {
+	if v := s.record("hotel"); v.Step != 1 || v.Lasts != 10*time.Second || v.Cause != "down" || len(s.trials) > 2 {
 		t.Errorf("%+v after %d trials", v.Record, len(s.trials))
 	}
+	before := len(s.trials) // another may have begun before all knew
 	p.fails = false
 	s.mustClose(5, 2*time.Minute)
-	if n := len(s.trials) - 1; n != 2 {
+	if n := len(s.trials) - before; n != 2 {
 		t.Errorf("closed after %d good trials", n)
 	}
 }

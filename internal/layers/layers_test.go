@@ -36,7 +36,7 @@ var layers = [][]string{
 	{"fleet/storetest", "fleet/pgstore/pgtest", "fleet/redisstore/redistest"},
 	{"gateway/gatewaytest", "gateway/internal/browsertest"},
 	{"gateway/deploytest"},
-	{"internal/layers", "internal/cases", "prooftest", "bench", "bench/gateway/town", "bench/gateway/entrant"},
+	{"internal/layers", "internal/cases", "prooftest", "bench", "bench/fleet", "bench/gateway/town", "bench/gateway/entrant"},
 	{"bench/cmd/ratios", "bench/gateway/cmd/*"},
 }
 
