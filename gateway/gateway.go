@@ -32,7 +32,7 @@ import (
 // Options are what a gateway is made from.
 type Options struct {
 	Config  *config.Config                 // required
-	Load    func() (*config.Config, error) // reads the config again, for Reload; nil: there is no other
+	Load    func() (*config.Config, error) // reads the config again, for Reload, as config.Load does; nil: there is no other
 	Log     *slog.Logger                   // nil: nothing is logged
 	Version string                         // of this program, as /version says it
 	Started func()                         // called once calls are accepted; nil: nobody needs to know
@@ -70,8 +70,8 @@ type Gateway struct {
 	admin        *listener
 
 	reloading sync.Mutex
-	stamp     string        // of the files as they were last read
-	turn      chan struct{} // held by who changes what is there or what is set, see admin.Options
+	read      *config.Config // what was read last, refused or not
+	turn      chan struct{}  // held by who changes what is there or what is set, see admin.Options
 	reloads   reloads
 
 	ready   atomic.Bool

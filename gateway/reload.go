@@ -29,9 +29,9 @@ func (g *Gateway) reload(ctx context.Context) (config.Changes, error) {
 	}
 	g.reloading.Lock()
 	defer g.reloading.Unlock()
-	g.stamp = g.config.Load().Stamp()
 	var changes config.Changes
 	next, err := g.load()
+	g.read = next
 	if err == nil {
 		changes, err = g.putInForce(next)
 	}
@@ -118,8 +118,8 @@ func (g *Gateway) watch() {
 			return
 		case <-ticker.C:
 		}
-		now := g.config.Load().Stamp()
-		if now == g.lastRead() || now != seen {
+		read, now := g.lastRead().Stamps()
+		if now == read || now != seen {
 			seen = now
 			continue
 		}
@@ -127,11 +127,12 @@ func (g *Gateway) watch() {
 	}
 }
 
-// lastRead returns the stamp of the files that were read last, right or wrong.
-func (g *Gateway) lastRead() string {
+// lastRead returns the config that was read last, which was refused if it is not in
+// force: whatever it is wrong about is mended in the files that it names.
+func (g *Gateway) lastRead() *config.Config {
 	g.reloading.Lock()
 	defer g.reloading.Unlock()
-	return g.stamp
+	return g.read
 }
 
 const watchEvery = time.Second

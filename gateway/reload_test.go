@@ -95,7 +95,7 @@ func statusOf(t *testing.T, url string) int {
 
 func TestReloadChangesNothingIfTheConfigIsWrong(t *testing.T) {
 	wrong := errors.New("test.yaml:3:1: unknown key")
-	g, log := reloading(t, func() (*config.Config, error) { return nil, wrong })
+	g, log := reloading(t, func() (*config.Config, error) { return &config.Config{}, wrong })
 	if err := g.Reload(t.Context()); !errors.Is(err, wrong) || !strings.Contains(err.Error(), "the config in force stays") {
 		t.Errorf("got %v", err)
 	}
@@ -146,11 +146,12 @@ func TestReloadNeedsAFile(t *testing.T) {
 // A change of the file is enough, and a wrong one changes nothing.
 func TestReloadsWhenTheFileChanges(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "recloser.yaml")
-	write := func(text string) {
-		if err := os.WriteFile(path, []byte("storage: off\n"+text), 0o600); err != nil {
+	put := func(path, text string) {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Error(err)
 		}
 	}
+	write := func(text string) { put(path, "storage: off\n"+text) }
 	load := func() (*config.Config, error) { return config.Load(path) }
 	write(before)
 	c, err := load()
@@ -168,11 +169,16 @@ func TestReloadsWhenTheFileChanges(t *testing.T) {
 	t.Cleanup(func() { stop(t, g) })
 	write(before + "listne: x\n")
 	eventually.True(t, patience, func() bool { return strings.Contains(log.String(), `did you mean`) }, "the wrong file to be read")
-	write(after)
+	// What is wrong may be a file that only the refused config names.
+	secret := filepath.Join(filepath.Dir(path), "teams.url")
+	put(secret, "http://hooks.example")
+	write(after + "alerts: { teams: [ { name: operators, url: 'file:teams.url' } ] }\n")
+	eventually.True(t, patience, func() bool { return strings.Contains(log.String(), `not the url of a webhook`) }, "the secret to be read")
+	put(secret, "https://hooks.example")
 	eventually.True(t, patience, func() bool {
 		_, ok := g.Dependencies().Get("new")
 		return ok
-	}, "the new file to be in force")
+	}, "the mended file to be in force")
 }
 
 // A restart keeps what is open, what operators set, and who was added at run time.

@@ -45,7 +45,7 @@ func New(o Options) (*Gateway, error) {
 		return nil, err
 	}
 	g := &Gateway{
-		load: o.Load, started: o.Started, stamp: c.Stamp(), log: o.Log, version: o.Version,
+		load: o.Load, started: o.Started, read: c, log: o.Log, version: o.Version,
 		clock: clock, uplink: &suspect.Uplink{}, process: bulkhead.New(c.Limits.InFlight, vtime.Real{}),
 		certificates: make(map[string]*certs.Files), failed: make(chan error, 2),
 		turn: make(chan struct{}, 1), begun: c,

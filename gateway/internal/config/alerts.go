@@ -185,11 +185,11 @@ func (r *reader) secretFrom(n ast.Node) (string, bool) {
 
 func (r *reader) fromFile(n ast.Node, path string) (string, bool) {
 	path = r.besides(path)
+	r.sources = append(r.sources, seenFile(path))
 	data, err := readFile(path, maxSecret)
 	if err == nil && len(data) > maxSecret {
 		err = errors.New("it is too long for a secret")
 	}
-	r.files = append(r.files, path)
 	if err != nil {
 		r.fault(n, "create it, correct the path, which is seen from the folder of this file, or remove what needs it",
 			"the file with the secret cannot be read: %v", withoutPath(err))

@@ -34,8 +34,7 @@ type Config struct {
 
 	defaults Dependency        // what holds for one that is added at run time
 	origins  map[string]string // of every value that was written, by its path
-	files    []string          // read besides File
-	patterns []string          // of Include, as seen from here
+	sources  []source          // what it was read from
 }
 
 // TLS is how a listener proves who it is. Both files are read again when they change.

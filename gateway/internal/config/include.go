@@ -2,7 +2,6 @@ package config
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -35,7 +34,7 @@ func (c *Config) includes() value {
 // matches returns the files of a pattern, in the order of their names.
 func (r *reader) matches(n ast.Node, pattern string) ([]string, bool) {
 	path := r.besides(pattern)
-	r.patterns = append(r.patterns, path)
+	r.sources = append(r.sources, seenPattern(path))
 	files, err := filepath.Glob(path)
 	switch {
 	case err != nil:
@@ -62,7 +61,6 @@ func (c *Config) include(r *reader, n ast.Node, file string) {
 		r.fault(n, "put the files to include into a folder of their own", "the file would include itself")
 		return
 	}
-	r.files = append(r.files, file)
 	data, err := readFile(file, maxSize)
 	if err != nil {
 		r.fault(n, "correct its permissions or the path", "%s cannot be read: %v", file, withoutPath(err))
@@ -122,23 +120,4 @@ func readFile(path string, most int64) ([]byte, error) {
 	}
 	defer f.Close()
 	return io.ReadAll(io.LimitReader(f, most+1))
-}
-
-// Stamp returns what changes whenever one of the files that c was read from does,
-// or another one is to be included. It looks at them anew each time.
-func (c *Config) Stamp() string {
-	paths := append([]string{c.File}, c.files...)
-	for _, pattern := range c.patterns {
-		now, _ := filepath.Glob(pattern) // it was a good one
-		paths = append(paths, now...)
-	}
-	var stamp strings.Builder
-	for _, path := range paths {
-		fmt.Fprintf(&stamp, "%q", path)
-		if info, err := os.Stat(path); err == nil {
-			fmt.Fprintf(&stamp, " %d %d", info.Size(), info.ModTime().UnixNano())
-		}
-		stamp.WriteString("\n")
-	}
-	return stamp.String()
 }

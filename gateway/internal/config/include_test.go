@@ -117,9 +117,9 @@ func TestStamp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := c.Stamp()
-	if before != c.Stamp() {
-		t.Fatal("two stamps differ, and nothing was changed")
+	read, before := c.Stamps()
+	if read != before {
+		t.Fatalf("read %s, and now %s, and nothing was changed", read, before)
 	}
 	for _, change := range []func(){
 		func() { write(t, "more/b.yaml", "routes: []") },
@@ -129,10 +129,49 @@ func TestStamp(t *testing.T) {
 		func() { _ = os.Remove("more/b.yaml") },
 	} {
 		change()
-		if now := c.Stamp(); now == before {
+		if _, now := c.Stamps(); now == before {
 			t.Errorf("unchanged: %s", now)
 		} else {
 			before = now
 		}
+	}
+}
+
+// Whoever mends what a config was refused for need not touch another file.
+func TestStampOfARefusedConfig(t *testing.T) {
+	const secret = "alerts: { teams: [ { url: 'file:teams.url' } ] }\n"
+	for _, c := range []struct{ name, file, mended, text string }{
+		{"there is no file", "", "x.yaml", oneDependency + oneRoute},
+		{"a mistake", "listne: x\n" + oneDependency + oneRoute, "x.yaml", oneDependency + oneRoute},
+		{"a secret is missing", secret + oneDependency + oneRoute, "teams.url", "https://hook.example"},
+		{"a secret is wrong", "include: [ more.yaml ]\n" + secret + oneDependency + oneRoute, "teams.url", "https://hook.example"},
+		{"an included file is missing", "include: [ later.yaml ]\n" + oneDependency + oneRoute, "later.yaml", "routes: []"},
+		{"an included file is wrong", "include: [ more.yaml, 'w*.yaml' ]\n" + oneDependency + oneRoute, "wrong.yaml", "routes: [ ]"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			if c.file != "" {
+				write(t, "x.yaml", c.file)
+			}
+			write(t, "more.yaml", "routes: []")
+			write(t, "wrong.yaml", "routs: []")
+			if c.name == "a secret is wrong" {
+				write(t, "teams.url", "nowhere")
+			}
+			refused, err := Load("x.yaml")
+			if err == nil {
+				t.Fatal("it is not refused")
+			}
+			if read, now := refused.Stamps(); read != now {
+				t.Errorf("read %s, and now %s, and nothing was changed", read, now)
+			}
+			write(t, c.mended, c.text)
+			if read, now := refused.Stamps(); read == now {
+				t.Errorf("unchanged: %s", now)
+			}
+			if _, err := Load("x.yaml"); err != nil {
+				t.Errorf("it is not mended: %v", err)
+			}
+		})
 	}
 }

@@ -16,24 +16,31 @@ import (
 
 // Load reads and checks a file, and the files it includes. Overrides go before
 // what they say, later ones before earlier ones: first those of Environment, then
-// flags. What is wrong with the content is returned as Errors, all of it at once.
+// flags. What is wrong with the content is returned as Errors, all of it at once. Of a
+// config that is refused there are only the Stamps.
 func Load(path string, overrides ...Override) (*Config, error) {
+	s := newReading()
+	s.sources = []source{seenFile(path)}
 	data, err := readConfig(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("there is no config file %s: correct the path, or write one with recloser config init", path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		err = fmt.Errorf("there is no config file %s: correct the path, or write one with recloser config init", path)
+	case err != nil:
+		err = fmt.Errorf("the config file cannot be read: %w", err)
+	default:
+		var c *Config
+		if c, err = s.parse(path, data, overrides); err == nil {
+			return c, nil
+		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("the config file cannot be read: %w", err)
-	}
-	return parse(path, data, overrides)
+	return &Config{File: path, sources: s.sources}, err
 }
 
 // Parse checks the content of a file; name is for messages, and for what the
 // content says relative to itself. The error is of type Errors.
-func Parse(name string, data []byte) (*Config, error) { return parse(name, data, nil) }
+func Parse(name string, data []byte) (*Config, error) { return newReading().parse(name, data, nil) }
 
-func parse(name string, data []byte, overrides []Override) (*Config, error) {
-	s := newReading()
+func (s *reading) parse(name string, data []byte, overrides []Override) (*Config, error) {
 	c := withDefaults(name)
 	r, body := s.open(name, data, "write at least dependencies: and routes:")
 	if body != nil {
@@ -44,7 +51,7 @@ func parse(name string, data []byte, overrides []Override) (*Config, error) {
 	}
 	c.Warnings = s.warnings
 	c.origins = s.origins()
-	c.files, c.patterns = s.files, s.patterns
+	c.sources = s.sources
 	return c, nil
 }
 

@@ -34,8 +34,7 @@ type reading struct {
 	warnings []string
 	own      []ownAddress // of the gateway itself
 	readers  []*reader    // in the order in which people should be told of their faults
-	files    []string     // that were read, besides the first
-	patterns []string     // by which files were included
+	sources  []source     // all files, and the patterns by which some are included
 }
 
 type ownAddress struct{ setting, address string }
