@@ -89,6 +89,7 @@ func (p *program) act(ctx context.Context, a act) error {
 	chosen, err := seen.choose(a.names, a.groups, false)
 	switch {
 	case err != nil:
+		p.tellRefused(ctx, api) // it may be in there
 		return err
 	case a.hasVersion && len(chosen) != 1:
 		return badUsage("--if-version is the version of one dependency, not of %d", len(chosen))

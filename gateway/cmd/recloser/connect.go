@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/recloser-go/recloser/gateway/internal/client"
+	"github.com/recloser-go/recloser/gateway/internal/plain"
 )
 
 // serverTopic is what recloser help server says.
@@ -84,6 +85,21 @@ func look(ctx context.Context, api *client.Client) (*snapshot, error) {
 	}
 	all, err := client.List[client.Dependency](answer, "dependencies")
 	return &snapshot{all, answer}, err
+}
+
+// tellRefused says so if the gateway did not take its config as it is now: what it
+// does is not what is written there then.
+func (p *program) tellRefused(ctx context.Context, api *client.Client) {
+	answer, err := api.Get(ctx, "nodes", nil)
+	if err != nil {
+		return // what was asked for is shown all the same
+	}
+	nodes, _ := client.List[client.Node](answer, "nodes")
+	for _, n := range nodes {
+		if r := n.Value.Reload; r != nil && !r.Taken {
+			fmt.Fprintln(p.stderr, plain.Refused(r.Fault))
+		}
+	}
 }
 
 // oneArgument asks for exactly one, and says what it is.

@@ -172,6 +172,7 @@ func (p *program) addMaintenance(ctx context.Context, m maintenanceRun) error {
 	// A group that nobody is in yet may be meant; it is rather a slip.
 	groups := slices.DeleteFunc(slices.Clone(m.groups), func(group string) bool { return group == "*" })
 	if _, err := seen.choose(nil, groups, false); err != nil {
+		p.tellRefused(ctx, api) // it may be in there
 		return err
 	}
 	answer, err := api.Act(ctx, http.MethodPost, "maintenance", nil, request)

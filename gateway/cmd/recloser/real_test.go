@@ -197,3 +197,37 @@ alerts:
 		t.Errorf("the log shows the secret:\n%s", text)
 	}
 }
+
+// Who changed the file in vain hears of it where he looks for what he wrote.
+func TestARefusedConfigIsTold(t *testing.T) {
+	isolate(t)
+	config := realConfig(t, "")
+	file := writeConfig(t, config)
+	put := func(text string) {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, _, admin := serveFile(t, file)
+	t.Setenv("RECLOSER_SERVER", admin)
+	refused := "The config on disk was refused, and the one before is in force: " + file + `:10:1: unknown key "alert"; did you mean "alerts"?` + "\n"
+	put(config + "alert: {}\n")
+	if r := run(t, "reload"); r.code != exitBadConfig {
+		t.Fatalf("%+v", r)
+	}
+	for name, args := range map[string][]string{
+		"status": {"status"}, "json": {"status", "-o", "json"}, "channel": {"alerts", "test", "operators"}, "all channels": {"alerts", "test"},
+		"act": {"isolate", "hotel-9", "--for", "1h", "--reason", "x"}, "maintenance": {"maintenance", "add", "--group", "hills", "--for", "1h", "--reason", "x"},
+	} {
+		if r := run(t, args...); !strings.Contains(r.stderr, refused) || strings.Count(r.stderr+r.stdout, "refused") != 1 {
+			t.Errorf("%s: %+v, want it to say\n%s", name, r, refused)
+		}
+	}
+	put(config)
+	if r := run(t, "reload"); r.code != exitGood {
+		t.Fatalf("%+v", r)
+	}
+	if r := run(t, "status"); r.stderr != "" {
+		t.Errorf("mended, and it says %s", r.stderr)
+	}
+}

@@ -63,6 +63,7 @@ func (p *program) status(ctx context.Context, s statusRun) error {
 	if err != nil {
 		return err
 	}
+	p.tellRefused(ctx, api)
 	if s.watch {
 		return p.watch(ctx, api, s, seen)
 	}

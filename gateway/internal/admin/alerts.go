@@ -15,6 +15,7 @@ import (
 	"github.com/recloser-go/recloser/gateway/internal/config"
 	"github.com/recloser-go/recloser/gateway/internal/incident"
 	"github.com/recloser-go/recloser/gateway/internal/outbox"
+	"github.com/recloser-go/recloser/gateway/internal/plain"
 )
 
 // Channel is a way to reach people. Its URL is told to nobody.
@@ -242,12 +243,15 @@ func (a *api) testAlerts(ctx context.Context, in *testInput) (*deliveriesOutput,
 			names = append(names, c.Name)
 		}
 	}
-	switch {
-	case len(names) > 0:
-	case req.Channel == "":
-		return nil, huma.Error404NotFound("no channel is configured: add one under alerts in the gateway's file")
-	default:
-		return nil, huma.Error404NotFound(fmt.Sprintf("there is no channel %q", req.Channel))
+	if len(names) == 0 {
+		missing := "no channel is configured: add one under alerts in the gateway's file"
+		if req.Channel != "" {
+			missing = fmt.Sprintf("there is no channel %q", req.Channel)
+		}
+		if r := a.node().Reload; r != nil && !r.Taken {
+			missing += "\n" + plain.Refused(r.Fault) // it may be in there
+		}
+		return nil, huma.Error404NotFound(missing)
 	}
 	entry := a.entry("test alerts", req.Channel, w, time.Time{})
 	if err := a.commit(ctx, entry); err != nil {

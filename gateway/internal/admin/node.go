@@ -158,7 +158,7 @@ func (a *api) registerNode() {
 func (a *api) nodes(ctx context.Context) []Node {
 	n := a.node()
 	if r := n.Reload; r != nil && r.Fault != "" && auth.From(ctx).Group != "" {
-		r.Fault = "it is shown to those who see all groups" // it quotes the configuration
+		r.Fault = "why is shown to those who see all groups" // it quotes the configuration
 	}
 	if auth.From(ctx).Group != "" {
 		n.Limited = map[string]uint64{} // it names all routes

@@ -125,7 +125,7 @@ func TestFaultOfTheConfigurationIsNotForAGroup(t *testing.T) {
 	w := newWhole(t, signIn, func(o *Options) {
 		o.Reloads = func() Reloads { return Reloads{Failed: 1, Last: time.Now(), Fault: fault} }
 	})
-	for group, want := range map[string]string{"": fault, "coast": "it is shown to those who see all groups"} {
+	for group, want := range map[string]string{"": fault, "coast": "why is shown to those who see all groups"} {
 		var n NodeList
 		w.want(http.StatusOK, &n, "GET", "/api/v1/nodes", "", w.token("of "+group, auth.Viewer, group))
 		if r := n.Nodes[0].Reload; r == nil || r.Taken || r.Fault != want {

@@ -200,3 +200,11 @@ type Delivery struct {
 	Tries   int       `json:"tries"`
 	Fault   string    `json:"fault"`
 }
+
+// Node is one process of the gateway.
+type Node struct {
+	Reload *struct {
+		Taken bool   `json:"taken"`
+		Fault string `json:"fault"`
+	} `json:"reload"` // nil: there was none
+}

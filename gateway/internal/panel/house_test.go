@@ -46,6 +46,7 @@ type house struct {
 	config  *config.Config
 	fleet   *fleet.Status // nil: it is alone
 	agreed  map[string]*fleet.BreakerStatus
+	reloads admin.Reloads
 	stop    func()       // the gateway goes away
 	mute    atomic.Bool  // streams hang
 	breaks  atomic.Int64 // so many pages break off
@@ -153,6 +154,7 @@ func openHouse(t testing.TB, file string, signIn bool, dependencies ...config.De
 	people := admin.New(admin.Options{
 		Dependencies: list, History: h.history, Maintenance: h.plans, Series: h.series, Alerts: alerts, Auth: callers, Tokens: h.tokens,
 		Config: func() *config.Config { return h.config }, Node: "gateway-1", Version: "v0.1.0", Log: log,
+		Reloads: func() admin.Reloads { return h.reloads },
 		Pages: pages.Register, Quit: quit, Fleet: func() (*fleet.Status, map[string]*fleet.BreakerStatus) { return h.fleet, h.agreed },
 	})
 	h.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

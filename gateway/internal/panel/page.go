@@ -17,6 +17,7 @@ import (
 
 	"github.com/recloser-go/recloser/gateway/internal/admin"
 	"github.com/recloser-go/recloser/gateway/internal/auth"
+	"github.com/recloser-go/recloser/gateway/internal/plain"
 )
 
 //go:embed templates
@@ -36,10 +37,10 @@ type view struct {
 	Me         admin.Me
 	Acts       bool // the caller may act
 	URL        string
-	Fault      string // what is wrong with where history and acts are kept; "" if nothing is
-	Us         bool   // so many hang that it is rather this node's own network
-	AllInDoubt int    // calls of all nodes of the fleet fail to half of what they call: how many there are; 0: it is not so
-	Renew      int    // seconds after which the page is made anew though nothing happened; 0: never
+	Faults     []string // what is wrong with the gateway itself
+	Us         bool     // so many hang that it is rather this node's own network
+	AllInDoubt int      // calls of all nodes of the fleet fail to half of what they call: how many there are; 0: it is not so
+	Renew      int      // seconds after which the page is made anew though nothing happened; 0: never
 	Of         any
 
 	read *admin.Reader
@@ -76,7 +77,7 @@ func (p *Panel) serve(w http.ResponseWriter, r *http.Request, read *admin.Reader
 	v := &view{Now: p.Now(), Me: read.Me(ctx), read: read, URL: p.urlOf(r)}
 	v.Acts = auth.Role(v.Me.Role).Covers(auth.Operator)
 	if nodes := read.Nodes(ctx); len(nodes) > 0 {
-		v.Fault, v.Us = nodes[0].Storage.Fault, nodes[0].Uplink
+		v.Faults, v.Us = faultsOf(nodes[0]), nodes[0].Uplink
 	}
 	if f := read.Fleet(); f != nil && f.Uplink && len(f.Members) > 1 {
 		v.AllInDoubt = len(f.Members)
@@ -94,6 +95,17 @@ func (p *Panel) serve(w http.ResponseWriter, r *http.Request, read *admin.Reader
 		v.Page, v.Title, v.Of = "problem", http.StatusText(status), err.Error()
 	}
 	p.render(w, r, status, v)
+}
+
+// faultsOf returns what is wrong with the gateway itself, and what that means.
+func faultsOf(n admin.Node) (all []string) {
+	if n.Storage.Fault != "" {
+		all = append(all, "History and acts are not being written: "+n.Storage.Fault)
+	}
+	if r := n.Reload; r != nil && !r.Taken {
+		all = append(all, plain.Refused(r.Fault))
+	}
+	return all
 }
 
 func (p *Panel) render(w http.ResponseWriter, r *http.Request, status int, v *view) {

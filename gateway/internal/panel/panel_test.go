@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/recloser-go/recloser/gateway/internal/admin"
 	"github.com/recloser-go/recloser/gateway/internal/config"
 )
 
@@ -89,6 +90,20 @@ func TestStorageThatFailsIsShown(t *testing.T) {
 	}
 	if strings.Contains(newHouse(t, false, hotels(t, 1)...).get("/", http.StatusOK), says) {
 		t.Error("with no fault the page says that there is one")
+	}
+}
+
+// Whoever changed the file sees that it is not in force.
+func TestConfigThatWasRefusedIsShown(t *testing.T) {
+	h := newHouse(t, false, hotels(t, 1)...)
+	const says = `<p class="banner">The config on disk was refused, and the one before is in force: recloser.yaml:14:12: unknown key &#34;x&#34;; and 1 more</p>`
+	for fault, shown := range map[string]bool{"recloser.yaml:14:12: unknown key \"x\"\nrecloser.yaml:15:1: y": true, "": false} {
+		h.reloads = admin.Reloads{Last: time.Now(), Fault: fault}
+		for _, path := range []string{"/", "/alerts"} {
+			if strings.Contains(h.get(path, http.StatusOK), says) != shown {
+				t.Errorf("%s, fault %q: shown %t, want %t", path, fault, !shown, shown)
+			}
+		}
 	}
 }
 

@@ -51,3 +51,14 @@ func Line(s string) string {
 	}, s)
 	return strings.Join(strings.Fields(s), " ")
 }
+
+// Refused says that the config on disk is not in force, in a line: the first of what
+// is wrong with it, and how much more is.
+func Refused(fault string) string {
+	first, more, _ := strings.Cut(fault, "\n")
+	text := "The config on disk was refused, and the one before is in force: " + Line(first)
+	if more != "" {
+		text += fmt.Sprintf("; and %d more", 1+strings.Count(more, "\n"))
+	}
+	return text
+}

@@ -42,3 +42,12 @@ func TestLine(t *testing.T) {
 		}
 	}
 }
+
+func TestRefused(t *testing.T) {
+	const says = "The config on disk was refused, and the one before is in force: "
+	for in, want := range map[string]string{"x.yaml:1:2: a\u202eb": "x.yaml:1:2: a b", "a\nb": "a; and 1 more", "a\nb\nc": "a; and 2 more"} {
+		if got := Refused(in); got != says+want {
+			t.Errorf("Refused(%q) = %q, want %q", in, got, says+want)
+		}
+	}
+}
