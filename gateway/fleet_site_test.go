@@ -152,7 +152,7 @@ routes: [ { path: "/hotels/{dependency}/*" } ]
 alerts: { calm: 1s, teams: [ { url: %[3]q } ] }
 %[4]s
 `, i, hotel.URL, teams.URL, yaml))
-		o := Options{Config: c, Log: slog.New(slog.NewTextHandler(log, nil)), Version: "test"}
+		o := Options{Config: c, Log: slog.New(slog.NewTextHandler(log, nil))}
 		if of != nil {
 			w := of()
 			o.Store = w

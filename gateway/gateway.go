@@ -34,7 +34,6 @@ type Options struct {
 	Config  *config.Config                 // required
 	Load    func() (*config.Config, error) // reads the config again, for Reload, as config.Load does; nil: there is no other
 	Log     *slog.Logger                   // nil: nothing is logged
-	Version string                         // of this program, as /version says it
 	Started func()                         // called once calls are accepted; nil: nobody needs to know
 	Store   fleet.Store                    // what nodes share, closed by Stop; nil: as Config says
 }
@@ -45,7 +44,6 @@ type Gateway struct {
 	load    func() (*config.Config, error)
 	started func()
 	log     *slog.Logger
-	version string
 
 	config atomic.Pointer[config.Config] // in force
 	routes atomic.Pointer[router]        // made from it
@@ -146,7 +144,7 @@ func (g *Gateway) Start(ctx context.Context) error {
 	if g.started != nil {
 		g.started()
 	}
-	g.history.Record(history.Event{Kind: history.KindGateway, Text: "started, version " + g.version})
+	g.history.Record(history.Event{Kind: history.KindGateway, Text: "started, version " + Version()})
 	return nil
 }
 

@@ -23,7 +23,7 @@ const patience = 20 * time.Second // for what takes milliseconds on an idle mach
 func newGateway(t *testing.T, yaml string) (*Gateway, *gatewaytest.Log) {
 	t.Helper()
 	log := &gatewaytest.Log{}
-	g, err := New(Options{Config: parse(t, yaml), Log: slog.New(slog.NewTextHandler(log, nil)), Version: "test"})
+	g, err := New(Options{Config: parse(t, yaml), Log: slog.New(slog.NewTextHandler(log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,5 +276,21 @@ routes: [ { path: "/*", dependency: a } ]
 	}
 	if err := <-stopped; err != nil {
 		t.Error(err)
+	}
+}
+
+// Whoever starts one, as the demo does, need not say of which version it is.
+func TestVersionIsThatOfTheProgram(t *testing.T) {
+	g, _ := startGateway(t, before)
+	for _, path := range []string{"/version", "/api/v1/nodes"} {
+		resp, err := http.Get("http://" + g.AdminAddr() + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if want := fmt.Sprintf(`"version":%q`, Version()); !strings.Contains(string(body), want) || Version() == "" {
+			t.Errorf("%s: %s, want %s", path, body, want)
+		}
 	}
 }

@@ -92,7 +92,7 @@ func TestGuideCallsWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Listen, c.Admin.Listen, c.Storage.Path = "127.0.0.1:0", "127.0.0.1:0", ""
-	g, err := gateway.New(gateway.Options{Config: c, Load: func() (*config.Config, error) { return c, nil }, Version: "test"})
+	g, err := gateway.New(gateway.Options{Config: c, Load: func() (*config.Config, error) { return c, nil }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ func New(o Options) (*Gateway, error) {
 		return nil, err
 	}
 	g := &Gateway{
-		load: o.Load, started: o.Started, read: c, log: o.Log, version: o.Version,
+		load: o.Load, started: o.Started, read: c, log: o.Log,
 		clock: clock, uplink: &suspect.Uplink{}, process: bulkhead.New(c.Limits.InFlight, vtime.Real{}),
 		certificates: make(map[string]*certs.Files), failed: make(chan error, 2),
 		turn: make(chan struct{}, 1), begun: c,
@@ -61,11 +61,11 @@ func New(o Options) (*Gateway, error) {
 		return nil, stopped(clock, err)
 	}
 	if c.Traces != nil {
-		if g.traces, err = trace.New(trace.Options{Config: c.Traces, Version: o.Version, Log: o.Log}); err != nil {
+		if g.traces, err = trace.New(trace.Options{Config: c.Traces, Version: Version(), Log: o.Log}); err != nil {
 			return nil, stopped(clock, err)
 		}
 	}
-	if g.member, err = newMember(c, o.Store, o.Version, g.opinion, o.Log); err != nil {
+	if g.member, err = newMember(c, o.Store, Version(), g.opinion, o.Log); err != nil {
 		return nil, stopped(clock, err)
 	}
 	g.history = history.Open(g.stored(c))
@@ -182,7 +182,7 @@ func (g *Gateway) newAdmin() (http.Handler, error) {
 		Turn:         g.turn,
 		Reload:       g.reload,
 		Reloads:      g.reloads.seen,
-		Version:      g.version,
+		Version:      Version(),
 		Ready:        g.ready.Load,
 		Log:          g.log,
 		Hosts:        hosts(c.Admin),

@@ -28,7 +28,9 @@ type Transport struct {
 
 	// Breaker returns the breaker that judges a request; nil lets the request
 	// pass unjudged. Default: one for each host, with the default settings, in a
-	// recloser.Set. See PerHost and Fixed.
+	// recloser.Set. Those have no recloser.Config.SlowCall, so a host that hangs is
+	// cut off only with Timeout, or by a Breaker that has a SlowCall. See PerHost and
+	// Fixed.
 	Breaker func(*http.Request) *recloser.Breaker
 
 	// Classify says what a response means, looking at its status and headers;

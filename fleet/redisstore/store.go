@@ -28,7 +28,8 @@ var _ fleet.Store = (*Store)(nil)
 
 // Open returns a store with the options. It does not wait for the server: whether
 // that can be used shows with the first method. The error is of the options alone, and
-// names all that is wrong with them.
+// names all that is wrong with them. What go-redis says of connections that fail goes to
+// stderr unless a program has called [LogTo].
 func Open(opts Options) (*Store, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err

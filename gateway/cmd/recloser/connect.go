@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/recloser-go/recloser/gateway"
 	"github.com/recloser-go/recloser/gateway/internal/client"
 	"github.com/recloser-go/recloser/gateway/internal/plain"
 )
@@ -23,7 +24,8 @@ func serverTopic() *cobra.Command {
   --server URL         where it is; else RECLOSER_SERVER, else ` + client.DefaultServer + `
   --token-file FILE    a token to show there; else the one in RECLOSER_TOKEN,
                        else the one in ~/.config/recloser/token
-  --ca FILE            certificates (PEM) to trust, in place of the system's
+  --ca FILE            certificates (PEM) to trust; else those in the file
+                       RECLOSER_CA names, else the system's
   --insecure-http      let the token go over plain http to another machine`,
 	}
 }
@@ -38,7 +40,7 @@ func (c *connection) flags(flags *pflag.FlagSet) {
 	grouped(flags, serverFlags, func(flags *pflag.FlagSet) {
 		flags.StringVar(&c.server, "server", "", "admin address of the gateway, a `URL`; else RECLOSER_SERVER, else "+client.DefaultServer)
 		flags.StringVar(&c.tokenFile, "token-file", "", "a token is in this `file`; else in RECLOSER_TOKEN, else in ~/.config/recloser/token")
-		flags.StringVar(&c.ca, "ca", "", "certificates (PEM) to trust are in this `file`")
+		flags.StringVar(&c.ca, "ca", "", "certificates (PEM) to trust are in this `file`; else in that of RECLOSER_CA, else the system's")
 		flags.BoolVar(&c.insecureHTTP, "insecure-http", false, "let the token go over plain http to another machine")
 	})
 }
@@ -50,15 +52,15 @@ func (c *connection) open() (*client.Client, error) {
 		return nil, err
 	}
 	var ca []byte
-	if c.ca != "" {
-		if ca, err = os.ReadFile(c.ca); err != nil {
-			return nil, badUsage("the certificates of --ca cannot be read: %w", err)
+	if file := cmp.Or(c.ca, os.Getenv("RECLOSER_CA")); file != "" {
+		if ca, err = os.ReadFile(file); err != nil {
+			return nil, badUsage("the certificates of --ca or RECLOSER_CA cannot be read: %w", err)
 		}
 	}
 	return client.New(client.Options{
 		Server: cmp.Or(c.server, os.Getenv("RECLOSER_SERVER")),
 		Token:  token, CA: ca, InsecureHTTP: c.insecureHTTP,
-		Agent: "recloser/" + version(),
+		Agent: "recloser/" + gateway.Version(),
 	})
 }
 

@@ -45,7 +45,7 @@ func newFakeGateway(t *testing.T) *fakeGateway {
 func isolate(t *testing.T) {
 	t.Helper()
 	for name, value := range map[string]string{
-		"RECLOSER_SERVER": "", "RECLOSER_TOKEN": "", "RECLOSER_LISTEN": "", "RECLOSER_ADMIN_LISTEN": "", "RECLOSER_STORAGE": "",
+		"RECLOSER_SERVER": "", "RECLOSER_TOKEN": "", "RECLOSER_CA": "", "RECLOSER_LISTEN": "", "RECLOSER_ADMIN_LISTEN": "", "RECLOSER_STORAGE": "",
 		"XDG_CONFIG_HOME": t.TempDir(), "NO_COLOR": "", "LC_ALL": "C.UTF-8", "NOTIFY_SOCKET": "", "WATCHDOG_USEC": "",
 	} {
 		t.Setenv(name, value)

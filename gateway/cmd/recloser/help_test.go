@@ -80,7 +80,7 @@ func TestExamplesAreTaken(t *testing.T) {
 
 func TestHelpOfTheServer(t *testing.T) {
 	r := run(t, "help", "server")
-	for _, flag := range []string{"--server", "--token-file", "--ca", "--insecure-http", "RECLOSER_SERVER", "RECLOSER_TOKEN"} {
+	for _, flag := range []string{"--server", "--token-file", "--ca", "--insecure-http", "RECLOSER_SERVER", "RECLOSER_TOKEN", "RECLOSER_CA"} {
 		if !strings.Contains(r.stdout, flag) {
 			t.Errorf("no %s in\n%s", flag, r.stdout)
 		}

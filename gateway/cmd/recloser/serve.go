@@ -84,7 +84,7 @@ func (p *program) serve(ctx context.Context, s serveRun, flags *pflag.FlagSet) e
 		log.WarnContext(ctx, "the config is allowed and hardly meant", "warning", w)
 	}
 	g, err := gateway.New(gateway.Options{
-		Config: c, Load: load, Log: log.Logger, Version: version(),
+		Config: c, Load: load, Log: log.Logger,
 		Started: func() { notify("READY=1") },
 	})
 	if err != nil {

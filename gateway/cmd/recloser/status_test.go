@@ -132,7 +132,7 @@ func TestStatusExitCodes(t *testing.T) {
 		{[]string{"status", "--server", "nonsense"}, exitUsage, "the server is a URL"},
 		{[]string{"status", "--server", "http://127.0.0.1:1"}, exitUnreachable, "no gateway answers at http://127.0.0.1:1"},
 		{[]string{"status", "--token-file", "/nowhere"}, exitUsage, "the token cannot be read"},
-		{[]string{"status", "--ca", "/nowhere"}, exitUsage, "certificates of --ca cannot be read"},
+		{[]string{"status", "--ca", "/nowhere"}, exitUsage, "certificates of --ca or RECLOSER_CA cannot be read"},
 	} {
 		r := run(t, c.args...)
 		if r.code != c.code || !strings.Contains(r.stderr, c.said) || c.said != "" && r.stdout != "" {

@@ -72,7 +72,7 @@ func New(o Options) (*Client, error) {
 	if o.CA != nil {
 		pool := x509.NewCertPool()
 		if !pool.AppendCertsFromPEM(o.CA) {
-			return nil, usage("the file of --ca has no certificate in PEM form")
+			return nil, usage("the file of RECLOSER_CA or --ca has no certificate in PEM form")
 		}
 		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 	}
@@ -222,7 +222,7 @@ func untrusted(err error) string {
 	var unknown x509.UnknownAuthorityError
 	switch {
 	case errors.As(err, &unknown):
-		return "name the one to trust with --ca, as nobody known here vouches for it"
+		return "name the one to trust with --ca or RECLOSER_CA, as nobody known here vouches for it"
 	case errors.As(err, &hostname):
 		return fmt.Sprintf("use a name that it is for with --server, as it is not for %s", hostname.Host)
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:

@@ -200,6 +200,9 @@ func (r *reader) fromFile(n ast.Node, path string) (string, bool) {
 
 const maxSecret = 64 << 10 // bytes
 
+// forProcess is what to do about a variable: nobody can set one for a gateway that runs.
+const forProcess = "set it where the gateway is started and start it anew, or name a file with file:PATH"
+
 var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // fromEnvironment replaces each ${NAME}. os.Expand would also take $NAME, which
@@ -227,11 +230,11 @@ func (r *reader) fromEnvironment(n ast.Node, s string) (string, bool) {
 		}
 		value, set := os.LookupEnv(name)
 		if !set {
-			r.note(at(n), "set it, or remove what needs it", "the environment variable "+name+" is not set")
+			r.note(at(n), forProcess, "the environment variable "+name+" is not set for this process")
 			return "", false
 		}
 		if value == "" {
-			r.note(at(n), "give it a value, or remove what needs it", "the environment variable "+name+" is set, but empty")
+			r.note(at(n), forProcess, "the environment variable "+name+" is set for this process, but empty")
 			return "", false
 		}
 		out.WriteString(value)

@@ -171,6 +171,7 @@ func (c *Config) read(r *reader, body ast.Node, overrides []Override) {
 	}
 	c.complete(r, body, written)
 	c.warn(r)
+	c.warnOfLinks(r)
 }
 
 // complete notes what there is none of.

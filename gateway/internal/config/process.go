@@ -206,6 +206,21 @@ func (c *Config) settleAdmin(r *reader) {
 	}
 }
 
+// warnOfLinks notes that messages would have no way to the panel, or none for whoever
+// reads them elsewhere.
+func (c *Config) warnOfLinks(r *reader) {
+	host, port, err := net.SplitHostPort(c.Admin.Listen)
+	_, told := r.places["admin.url"]
+	p, fine := r.places["alerts"]
+	switch {
+	case err != nil, port == "0", told, !fine, len(c.Alerts.Channels) == 0:
+	case IsLoopback(host):
+		p.r.warn(p.n, "links in messages lead to this machine only, as admin.listen does; set admin.url to how people reach the panel")
+	case !namesHost(host):
+		p.r.warn(p.n, "messages have no links to the panel, as admin.listen names no host; set admin.url to how people reach it")
+	}
+}
+
 func namesHost(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host != "" && (err != nil || !ip.IsUnspecified())

@@ -176,3 +176,24 @@ func TestAdminForOthersNeedsSignIn(t *testing.T) {
 		}
 	}
 }
+
+// Whoever gets a message has its links from somewhere else.
+func TestWarnsOfLinksThatLeadNowhere(t *testing.T) {
+	const teams = "alerts: { teams: [ { url: 'https://hooks.example' } ] }\n"
+	for text, want := range map[string]string{
+		teams: "x.yaml:1:9: links in messages lead to this machine only, as admin.listen does; set admin.url to how people reach the panel",
+		teams + "admin: { listen: ':8081', sign_in: true, tls: { cert: a, key: b } }\n":         `x.yaml:1:9: messages have no links to the panel, as admin.listen names no host; set admin.url to how people reach it`,
+		teams + "admin: { listen: '[::1]:8081', url: 'http://recloser.example' }\n":             "",
+		teams + "admin: { listen: '10.0.0.7:8081', sign_in: true, tls: { cert: a, key: b } }\n": "",
+		teams + "admin: { listen: '127.0.0.1:0' }\n":                                            "",
+		"": "",
+	} {
+		c, err := Parse("x.yaml", []byte(text+oneDependency+oneRoute))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(c.Warnings, "\n"); got != want {
+			t.Errorf("%s\ngot  %s\nwant %s", text, got, want)
+		}
+	}
+}
