@@ -139,6 +139,11 @@ func TestStatusExitCodes(t *testing.T) {
 			t.Errorf("%q: exit code %d, want %d: %s", c.args, r.code, c.code, r.stderr)
 		}
 	}
+	t.Setenv("RECLOSER_CA", "/nowhere")
+	if r := run(t, "status"); r.code != exitUsage || !strings.Contains(r.stderr, "RECLOSER_CA cannot be read") {
+		t.Errorf("RECLOSER_CA: %+v", r)
+	}
+	t.Setenv("RECLOSER_CA", "")
 	g.answer("GET", "/dependencies", 401, `{"detail":"this needs a token"}`)
 	if r := run(t, "status"); r.code != exitNotAllowed || !strings.Contains(r.stderr, "--token-file") {
 		t.Errorf("exit code %d: %s", r.code, r.stderr)
