@@ -4,8 +4,8 @@ export GOWORK := off
 
 # What a target needs besides make and a POSIX shell. As root on Debian it is
 # installed when missing, see scripts/need.
-TEST_NEEDS := go curl prometheus promtool amtool systemd-analyze chromium
-RACE_NEEDS := $(TEST_NEEDS) gcc
+TEST_NEEDS := go curl prometheus promtool amtool systemd-analyze chromium redis-server redis-cli initdb ip gcc
+RACE_NEEDS := $(TEST_NEEDS)
 
 BIN     := bin
 MODULES := $(shell scripts/modules)

@@ -226,6 +226,25 @@ func TestTrialGoesWhereCallersAre(t *testing.T) {
 	}
 }
 
+// What was seen counts though the store goes away for a moment while nodes say it or look
+// what the others say, and nothing more is seen.
+func TestStoreAwayDuringTheTrip(t *testing.T) {
+	for after := time.Duration(0); after < 500*time.Millisecond; after += 5 * time.Millisecond {
+		s := newSim(t, uint64(after), 3, Config{}, []string{"hotel"}, hotel())
+		s.delay = 50 * time.Millisecond
+		s.run(10 * time.Second)
+		p := &partner{fails: true}
+		for _, i := range []int{0, 0, 1, 1, 2} {
+			s.nodes[i].call("hotel", p.serve)
+		}
+		s.run(after)
+		s.hung = true
+		s.run(3 * time.Second)
+		s.hung = false
+		s.await("all are open, the store was away after "+after.String(), 20*time.Second, func() bool { return s.in("hotel", recloser.Open) == 3 })
+	}
+}
+
 // A node that dies with a lease has failed its trial.
 func TestNodeDiesWithLease(t *testing.T) {
 	p := &partner{}

@@ -37,7 +37,8 @@ type member struct {
 
 	mu     sync.Mutex
 	joined []*dependency.Dependency // as the list of dependencies was when it was looked at last
-	had    map[string]bool          // roles that this node had while the store was there
+	met    bool                     // the store was there once
+	had    map[string]bool          // roles that this node had while it was
 	known  *fleet.Status            // not older than knownFor; not to be changed
 	of     map[string]*fleet.BreakerStatus
 	lookAt time.Time // when known is that old
@@ -137,7 +138,8 @@ func (m *member) close() {
 
 // leads reports whether this node does for all what one node does. While the store is
 // away it is the node that did so last, as far as that one knows; messages are sent by
-// some of the others, too, as that one may not have seen what they have to tell.
+// some of the others, too, as that one may not have seen what they have to tell. A node that
+// has not met the others since it started knows of nobody who would.
 func (m *member) leads(role string) bool {
 	if m == nil {
 		return true
@@ -147,9 +149,10 @@ func (m *member) leads(role string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if s.Mode == fleet.Shared {
-		m.had[role] = holds
+		m.had[role], m.met = holds, true
 	}
-	return holds || m.had[role] || role == roleSender && standsIn(s, time.Now())
+	now := time.Now()
+	return holds || m.had[role] || role == roleSender && standsIn(s, now) || !m.met && now.Sub(s.Since) >= standInAfter
 }
 
 // While the store has been away for standInAfter, the first standIns nodes by name tell

@@ -193,6 +193,24 @@ func (s *site) callOf(t *testing.T, node, hotel int) int {
 	return resp.StatusCode
 }
 
+// act asks the API for a change.
+func act(t *testing.T, g *Gateway, method, path, body string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, "http://"+g.AdminAddr()+"/api/v1/"+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if text, _ := io.ReadAll(resp.Body); resp.StatusCode >= 300 {
+		t.Fatalf("%s %s: %d %s", method, path, resp.StatusCode, text)
+	}
+}
+
 func (s *site) state(node int) recloser.State {
 	d, ok := s.nodes[node].Dependencies().Get("hotel-1")
 	if !ok {

@@ -2,9 +2,7 @@ package gateway
 
 import (
 	"fmt"
-	"io"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -197,28 +195,11 @@ func TestFleetStandIns(t *testing.T) {
 // What is added at run time on one node is there on all.
 func TestFleetSharesDependencies(t *testing.T) {
 	s := newSite(t)
-	post := func(node int, method, path, body string) int {
-		req, err := http.NewRequestWithContext(t.Context(), method, "http://"+s.nodes[node].AdminAddr()+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Content-Type", "application/json")
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		text, _ := io.ReadAll(resp.Body)
-		if resp.StatusCode >= 300 {
-			t.Errorf("%s %s: %d %s", method, path, resp.StatusCode, text)
-		}
-		return resp.StatusCode
-	}
-	post(0, "POST", "/api/v1/dependencies", `{"id":"hotel-9","definition":{"url":"http://127.0.0.1:9"}}`)
+	act(t, s.nodes[0], "POST", "dependencies", `{"id":"hotel-9","definition":{"url":"http://127.0.0.1:9"}}`)
 	for i, g := range s.nodes {
 		eventually.True(t, patience, func() bool { _, ok := g.Dependencies().Get("hotel-9"); return ok }, fmt.Sprintf("node %d to have it", i))
 	}
-	post(1, "DELETE", "/api/v1/dependencies/hotel-9", "")
+	act(t, s.nodes[1], "DELETE", "dependencies/hotel-9", "")
 	for i, g := range s.nodes {
 		eventually.True(t, patience, func() bool { _, ok := g.Dependencies().Get("hotel-9"); return !ok }, fmt.Sprintf("node %d to forget it", i))
 	}

@@ -5,7 +5,6 @@ package pgstore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -214,8 +213,7 @@ func crash(t *testing.T, server *pgtest.Server) {
 func TestFailoverThatLosesTheLastWrite(t *testing.T) {
 	server := pgtest.Start(t)
 	replica := server.Replica(t)
-	both := fmt.Sprintf("postgres://%s:p%%40ss%%2Fword%%231@%s,%s/postgres?sslmode=disable&target_session_attrs=read-write",
-		pgtest.User, server.Addr(), replica.Addr())
+	both := pgtest.URLAt(server.Addr(), replica.Addr()) + "&target_session_attrs=read-write"
 	s, err := Open(Options{URL: both, Schema: "x", Timeout: 10 * time.Second})
 	if err != nil {
 		t.Fatal(err)

@@ -89,6 +89,11 @@ func (o Options) parse() (*pgxpool.Config, error) {
 	conn.RuntimeParams["statement_timeout"] = millis
 	conn.RuntimeParams["idle_in_transaction_session_timeout"] = millis
 	conn.RuntimeParams["default_transaction_isolation"] = "read committed"
+	// The connections of a machine that died are the server's to find. By what systems have
+	// as a rule that takes it two hours.
+	for name, value := range map[string]string{"tcp_keepalives_idle": "30", "tcp_keepalives_interval": "10", "tcp_keepalives_count": "3"} {
+		conn.RuntimeParams[name] = cmp.Or(conn.RuntimeParams[name], value)
+	}
 	conn.RuntimeParams["application_name"] = cmp.Or(conn.RuntimeParams["application_name"], "recloser")
 	return config, nil
 }

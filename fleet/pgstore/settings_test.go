@@ -135,3 +135,20 @@ func watchOfAHungServerEnds(t *testing.T, server *pgtest.Server) {
 		t.Error("Watch goes on although the server hangs")
 	}
 }
+
+// The server asks after a minute whether a node lives of which it hears nothing, unless
+// the URL says otherwise.
+func deadNodesAreFound(t *testing.T, server *pgtest.Server) {
+	for url, want := range map[string]string{server.URL(): "30 10 3", server.URL() + "&tcp_keepalives_idle=7": "7 10 3"} {
+		s, err := Open(Options{URL: url, Timeout: 10 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Close() })
+		var is string
+		err = s.pool.QueryRow(t.Context(), `SELECT concat_ws(' ', current_setting('tcp_keepalives_idle'), current_setting('tcp_keepalives_interval'), current_setting('tcp_keepalives_count'))`).Scan(&is)
+		if err != nil || is != want {
+			t.Errorf("keepalives: %q, %v; want %q", is, err, want)
+		}
+	}
+}

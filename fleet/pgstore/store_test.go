@@ -3,6 +3,9 @@
 package pgstore
 
 import (
+	"flag"
+	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -10,6 +13,15 @@ import (
 	"github.com/recloser-go/recloser/fleet/pgstore/pgtest"
 	"github.com/recloser-go/recloser/fleet/storetest"
 )
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "4"); err != nil { // the nodes of a fleet wait, most of the time
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
 
 // dropAll makes a server forget all fleets.
 const dropAll = `DO $$
@@ -46,6 +58,7 @@ func TestServer(t *testing.T) {
 		{"IsolationOfTheDatabase", isolationOfTheDatabase},
 		{"ToAskInVainWritesNothing", toAskInVainWritesNothing},
 		{"WatchOfAHungServerEnds", watchOfAHungServerEnds},
+		{"DeadNodesAreFound", deadNodesAreFound},
 		{"TablesBecomeNewer", tablesBecomeNewer},
 		{"OneTableIsGone", oneTableIsGone},
 		{"Trouble", trouble},

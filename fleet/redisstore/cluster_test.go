@@ -87,11 +87,11 @@ func TestPartsOfACluster(t *testing.T) {
 // Sentinels name the replica that takes over, and the store goes there by itself.
 func TestSentinelFailover(t *testing.T) {
 	primary := redistest.Start(t)
-	redistest.StartReplica(t, primary)
+	replica := redistest.StartReplica(t, primary)
 	sentinel := redistest.StartSentinel(t, primary, "main")
 	s := open(t, redisstore.Options{Addrs: []string{sentinel.Addr}, Master: "main", Timeout: patient})
 	d := put(t, s, fleet.Doc{}, "k")
-	primary.Do("wait", 1, 0)
+	primary.Reaches(replica)
 	eventually.True(t, patience, func() bool {
 		return strings.Contains(sentinel.Do("info", "sentinel").(string), "slaves=1")
 	}, "the Sentinel to know the replica")

@@ -12,6 +12,7 @@ import (
 	"github.com/recloser-go/recloser/fleet/redisstore"
 	"github.com/recloser-go/recloser/fleet/redisstore/redistest"
 	"github.com/recloser-go/recloser/internal/eventually"
+	"github.com/recloser-go/recloser/internal/nettest"
 )
 
 const patience = 30 * time.Second
@@ -55,10 +56,10 @@ func await[T any](t *testing.T, c <-chan T, what string) T {
 func TestFailoverThatLosesTheLastWrite(t *testing.T) {
 	primary := redistest.Start(t)
 	replica := redistest.StartReplica(t, primary)
-	name := redistest.StartProxy(t, primary)
+	name := nettest.StartProxy(t, primary.Addr)
 	s := open(t, redisstore.Options{Addrs: []string{name.Addr}, Timeout: patient})
 	kept := put(t, s, fleet.Doc{}, "kept")
-	primary.Do("wait", 1, 0)
+	primary.Reaches(replica)
 	replica.Do("replicaof", "no", "one")
 	seen, ended := watch(t, s)
 	lost := put(t, s, kept, "kept")
@@ -69,7 +70,7 @@ func TestFailoverThatLosesTheLastWrite(t *testing.T) {
 	primary.Kill()
 	others := open(t, redisstore.Options{Addrs: []string{replica.Addr}, Timeout: patient})
 	put(t, others, fleet.Doc{}, "another")
-	name.Switch(replica)
+	name.Switch(replica.Addr)
 	if err := await(t, ended, "the end of Watch"); err == nil {
 		t.Fatal("Watch returned nil")
 	}
@@ -150,7 +151,7 @@ func TestRestartedEmpty(t *testing.T) {
 // later, and nobody knows of it: the caller's context is what bounds the wait.
 func TestNetworkCut(t *testing.T) {
 	server := redistest.Start(t)
-	network := redistest.StartProxy(t, server)
+	network := nettest.StartProxy(t, server.Addr)
 	s := open(t, redisstore.Options{Addrs: []string{network.Addr}})
 	other := open(t, redisstore.Options{Addrs: []string{server.Addr}, Timeout: patient})
 	seen, ended := watch(t, open(t, redisstore.Options{Addrs: []string{network.Addr}, Timeout: patient}))
@@ -213,7 +214,7 @@ func TestHungServer(t *testing.T) {
 // nobody. The change that was not pushed is found by looking, and brings a new connection.
 func TestPushIsMended(t *testing.T) {
 	server := redistest.Start(t)
-	network := redistest.StartProxy(t, server)
+	network := nettest.StartProxy(t, server.Addr)
 	s := open(t, redisstore.Options{Addrs: []string{network.Addr}, Timeout: patient})
 	other := open(t, redisstore.Options{Addrs: []string{server.Addr}, Timeout: patient})
 	seen, ended := watch(t, s)

@@ -2,6 +2,8 @@ package redisstore_test
 
 import (
 	"bytes"
+	"flag"
+	"fmt"
 	"log/slog"
 	"os"
 	"strings"
@@ -12,8 +14,14 @@ import (
 	"github.com/recloser-go/recloser/fleet/redisstore/redistest"
 )
 
-// TestMain keeps go-redis quiet: most tests are of servers that fail.
+// TestMain keeps go-redis quiet: most tests are of servers that fail. Those that run in
+// parallel wait, most of the time.
 func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	redisstore.LogTo(slog.New(slog.DiscardHandler))
 	os.Exit(m.Run())
 }

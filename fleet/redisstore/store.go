@@ -24,6 +24,9 @@ type Store struct {
 	closed bool
 }
 
+// maxIdleConns is for who watches and who does something meanwhile.
+const maxIdleConns = 2
+
 var _ fleet.Store = (*Store)(nil)
 
 // Open returns a store with the options. It does not wait for the server: whether
@@ -36,7 +39,8 @@ func Open(opts Options) (*Store, error) {
 	}
 	opts = opts.withDefaults()
 	// A Redis that hangs must cost a bounded time, and only the caller knows whether a
-	// command may be sent again.
+	// command may be sent again. Connections that a network has forgotten cost a timeout each,
+	// so few are kept.
 	client := redis.NewUniversalClient(&redis.UniversalOptions{
 		Addrs:                    opts.Addrs,
 		MasterName:               opts.Master,
@@ -55,6 +59,7 @@ func Open(opts Options) (*Store, error) {
 		ReadTimeout:              opts.Timeout,
 		WriteTimeout:             opts.Timeout,
 		PoolTimeout:              opts.Timeout,
+		MaxIdleConns:             maxIdleConns,
 		IdentitySuffix:           "recloser",
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})

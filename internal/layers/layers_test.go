@@ -32,10 +32,10 @@ var layers = [][]string{
 	{"gateway/cmd/recloser"},
 
 	// What only tests and measurements are made of: nothing above may import it.
-	{"internal/eventually", "internal/model"},
-	{"fleet/storetest", "fleet/pgstore/pgtest", "fleet/redisstore/redistest"},
+	{"internal/eventually", "internal/model", "internal/nettest", "internal/clocktest"},
+	{"fleet/storetest", "fleet/fleettest", "fleet/pgstore/pgtest", "fleet/redisstore/redistest"},
 	{"gateway/gatewaytest", "gateway/internal/browsertest"},
-	{"gateway/deploytest"},
+	{"gateway/deploytest", "gateway/cutofftest"},
 	{"internal/layers", "internal/cases", "prooftest", "bench", "bench/fleet", "bench/gateway/town", "bench/gateway/entrant"},
 	{"bench/cmd/ratios", "bench/gateway/cmd/*"},
 }

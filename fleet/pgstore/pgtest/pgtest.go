@@ -7,6 +7,7 @@ package pgtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -40,28 +42,71 @@ type Server struct {
 
 	postmaster *exec.Cmd // nil while it does not run
 	settings   []string
+	env        []string
 }
 
 // Start starts an empty server that ends with the test. settings are like "fsync=on":
 // by default nothing is synced to the disk, which only a machine that stops could tell.
 func Start(t testing.TB, settings ...string) *Server {
 	t.Helper()
+	return StartIn(t, nil, settings...)
+}
+
+// StartIn is Start with more in the server's environment.
+func StartIn(t testing.TB, env []string, settings ...string) *Server {
+	t.Helper()
 	s := prepare(t, settings)
+	s.env = env
 	s.run(t, "initdb", "-D", s.data, "-U", User, "--pwfile", filepath.Join(s.dir, passwordFile),
 		"-A", "scram-sha-256", "-E", "UTF8", "--locale", "C", "--no-sync")
+	s.admitNeighbours(t)
 	s.launch(t)
 	return s
+}
+
+// admitNeighbours lets in who comes from another machine, if the server is told to listen
+// for those.
+func (s *Server) admitNeighbours(t testing.TB) {
+	t.Helper()
+	file, err := os.OpenFile(filepath.Join(s.data, "pg_hba.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = file.WriteString("host all all samenet scram-sha-256\n")
+	if err = errors.Join(err, file.Close()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Replica starts a server that follows this one, and takes over when it is told to Promote.
 // What this one has promised by then the replica need not know: it does not wait for it.
 func (s *Server) Replica(t testing.TB) *Server {
 	t.Helper()
-	r := prepare(t, s.settings)
-	from := fmt.Sprintf("host=127.0.0.1 port=%d user=%s password='%s'", s.port, User, Password)
-	s.run(t, "pg_basebackup", "-D", r.data, "-d", from, "-R", "-c", "fast", "--no-sync")
+	r := s.copy(t, "-R")
 	r.launch(t)
 	return r
+}
+
+// Backup copies what the server has, and returns a function that has the server go on
+// with that, as after a restore.
+func (s *Server) Backup(t testing.TB) (restore func()) {
+	t.Helper()
+	backup := s.copy(t)
+	return func() {
+		t.Helper()
+		s.Kill(t)
+		s.data = backup.data
+		s.launch(t)
+	}
+}
+
+// copy makes a server of what this one has, and does not start it.
+func (s *Server) copy(t testing.TB, args ...string) *Server {
+	t.Helper()
+	c := prepare(t, s.settings)
+	from := fmt.Sprintf("host=127.0.0.1 port=%d user=%s password='%s'", s.port, User, Password)
+	s.run(t, "pg_basebackup", append([]string{"-D", c.data, "-d", from, "-c", "fast", "--no-sync"}, args...)...)
+	return c
 }
 
 // Promote makes a replica a server of its own.
@@ -140,8 +185,11 @@ func (s *Server) answers(t testing.TB) error {
 }
 
 // URL returns that of the database "postgres", for the administrator, without TLS.
-func (s *Server) URL() string {
-	return fmt.Sprintf("postgres://%s:p%%40ss%%2Fword%%231@%s/postgres?sslmode=disable", User, s.Addr())
+func (s *Server) URL() string { return URLAt(s.Addr()) }
+
+// URLAt is the URL of a server that is reached by other addresses, host:port.
+func URLAt(addr ...string) string {
+	return fmt.Sprintf("postgres://%s:p%%40ss%%2Fword%%231@%s/postgres?sslmode=disable", User, strings.Join(addr, ","))
 }
 
 // Addr returns the host and port.
@@ -196,7 +244,7 @@ func (s *Server) Drop(t testing.TB) {
 func (s *Server) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(filepath.Join(s.bin, name), args...)
 	cmd.Dir = s.dir
-	cmd.Env = []string{"LC_ALL=C", "PATH=" + os.Getenv("PATH")} // none of PGDATA, PGPORT, ...
+	cmd.Env = append([]string{"LC_ALL=C", "PATH=" + os.Getenv("PATH")}, s.env...) // none of PGDATA, PGPORT, ...
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.owner, Setpgid: true}
 	return cmd
 }

@@ -32,6 +32,7 @@ type Server struct {
 	t      testing.TB
 	dir    string
 	args   []string
+	env    []string // besides that of the test
 	cmd    *exec.Cmd
 	exited chan struct{}
 }
@@ -40,13 +41,19 @@ type Server struct {
 // line, as "--requirepass", "secret", and may say otherwise.
 func Start(t testing.TB, args ...string) *Server {
 	t.Helper()
-	return start(t, append([]string{"--save", "", "--appendonly", "no"}, args...)...)
+	return StartIn(t, nil, args...)
 }
 
-func start(t testing.TB, args ...string) *Server {
+// StartIn is Start with more in the server's environment.
+func StartIn(t testing.TB, env []string, args ...string) *Server {
+	t.Helper()
+	return start(t, env, append([]string{"--save", "", "--appendonly", "no"}, args...)...)
+}
+
+func start(t testing.TB, env []string, args ...string) *Server {
 	t.Helper()
 	port := freePort(t)
-	s := &Server{Addr: net.JoinHostPort("127.0.0.1", port), t: t, dir: t.TempDir()}
+	s := &Server{Addr: net.JoinHostPort("127.0.0.1", port), t: t, dir: t.TempDir(), env: env}
 	own := []string{"--bind", "127.0.0.1", "--port", port, "--dir", s.dir, "--logfile", "redis.log", "--loglevel", "warning"}
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		s.args = append(append(args[:1:1], own...), args[1:]...) // a file of settings comes first
@@ -74,6 +81,17 @@ func StartReplica(t testing.TB, of *Server, args ...string) *Server {
 		return len(role) > 3 && role[3] == "connected"
 	}, "the replica to follow")
 	return s
+}
+
+// Reaches waits until a replica has all that the server has. (WAIT waits for what was
+// written on the same connection.)
+func (s *Server) Reaches(replica *Server) {
+	s.t.Helper()
+	eventually.True(s.t, patience, func() bool {
+		there, _ := s.do("role").([]any)
+		here, _ := replica.do("role").([]any)
+		return len(there) > 1 && len(here) > 4 && there[1] == here[4]
+	}, "the replica to have all")
 }
 
 // StartCluster starts a cluster of that many primaries, and no replicas.
@@ -108,13 +126,16 @@ func StartSentinel(t testing.TB, over *Server, name string) *Server {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return start(t, file, "--sentinel")
+	return start(t, nil, file, "--sentinel")
 }
 
 // run starts the process and waits until it answers.
 func (s *Server) run() {
 	s.t.Helper()
 	cmd := command(s.t, "redis-server", s.args...)
+	cmd.Env = append(os.Environ(), s.env...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{}
+	endWithParent(cmd.SysProcAttr)
 	if err := cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}

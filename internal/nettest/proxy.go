@@ -1,16 +1,16 @@
-//go:build unix
-
-package redistest
+// Package nettest gives tests a network that they can make as bad as they need it.
+package nettest
 
 import (
 	"io"
 	"net"
 	"sync"
 	"testing"
+	"time"
 )
 
-// A Proxy is an address that leads to a server, for tests of a network that is cut and
-// of a name that leads to another server after a failover.
+// A Proxy is an address that leads to a server, for tests of a network that is cut or
+// slow, and of a name that leads to another server after a failover.
 type Proxy struct {
 	Addr string // host:port
 
@@ -20,18 +20,20 @@ type Proxy struct {
 	to       string
 	open     map[net.Conn]bool
 	healed   chan struct{} // closed unless the network is cut
+	delay    time.Duration
 	silent   bool
+	life     int // connections of lives before are forgotten
 	closed   bool
 }
 
-// StartProxy starts a proxy to the server.
-func StartProxy(t testing.TB, to *Server) *Proxy {
+// StartProxy starts a proxy to an address, host:port, until the test ends.
+func StartProxy(t testing.TB, to string) *Proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Proxy{Addr: l.Addr().String(), listener: l, to: to.Addr, open: map[net.Conn]bool{}, healed: make(chan struct{})}
+	p := &Proxy{Addr: l.Addr().String(), listener: l, to: to, open: map[net.Conn]bool{}, healed: make(chan struct{})}
 	close(p.healed)
 	p.group.Go(p.accept)
 	t.Cleanup(p.stop)
@@ -56,6 +58,21 @@ func (p *Proxy) Heal() {
 	}
 }
 
+// Delay has everything take so much longer in each direction from now on.
+func (p *Proxy) Delay(by time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.delay = by
+}
+
+// Forget has the network forget the connections there are, without a word to anybody, as
+// a firewall does that is restarted: what is sent on them arrives nowhere.
+func (p *Proxy) Forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.life++
+}
+
 // Silence keeps from clients, from now on, that the server ended a connection: as a
 // firewall does that has forgotten it.
 func (p *Proxy) Silence() {
@@ -64,11 +81,11 @@ func (p *Proxy) Silence() {
 	p.silent = true
 }
 
-// Switch leads to another server from now on, and breaks what led to the one before.
-func (p *Proxy) Switch(to *Server) {
+// Switch leads to another address from now on, and breaks what led to the one before.
+func (p *Proxy) Switch(to string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.to = to.Addr
+	p.to = to
 	p.breakAll()
 }
 
@@ -102,7 +119,7 @@ func (p *Proxy) serve(client net.Conn) {
 	defer client.Close()
 	p.pass()
 	p.mu.Lock()
-	to := p.to
+	to, life := p.to, p.life
 	p.mu.Unlock()
 	server, err := net.Dial("tcp", to)
 	if err != nil {
@@ -115,24 +132,31 @@ func (p *Proxy) serve(client net.Conn) {
 	defer p.drop(client, server)
 	var both sync.WaitGroup
 	both.Go(func() {
-		_, _ = io.Copy(writer{p, server}, client)
+		_, _ = io.Copy(writer{p, server, life}, client)
 		_ = client.Close()
 		_ = server.Close()
 	})
 	both.Go(func() {
-		_, _ = io.Copy(writer{p, client}, server)
+		_, _ = io.Copy(writer{p, client, life}, server)
 		_ = server.Close()
-		if !p.isSilent() {
+		if !p.isSilent(life) {
 			_ = client.Close()
 		}
 	})
 	both.Wait()
 }
 
-func (p *Proxy) isSilent() bool {
+// isSilent reports whether nobody is told anything on connections of that life.
+func (p *Proxy) isSilent(life int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.silent
+	return p.silent || p.life != life
+}
+
+func (p *Proxy) isForgotten(life int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.life != life
 }
 
 // hold notes open connections, unless the proxy has stopped.
@@ -153,21 +177,28 @@ func (p *Proxy) drop(conns ...net.Conn) {
 	}
 }
 
-// pass returns when the network is not cut.
+// pass returns when the network lets through what is sent now.
 func (p *Proxy) pass() {
 	p.mu.Lock()
-	healed := p.healed
+	healed, delay := p.healed, p.delay
 	p.mu.Unlock()
+	if delay > 0 {
+		<-time.After(delay)
+	}
 	<-healed
 }
 
 // writer writes to a connection what the network lets through.
 type writer struct {
-	p  *Proxy
-	to net.Conn
+	p    *Proxy
+	to   net.Conn
+	life int
 }
 
 func (w writer) Write(b []byte) (int, error) {
 	w.p.pass()
+	if w.p.isForgotten(w.life) {
+		return len(b), nil
+	}
 	return w.to.Write(b)
 }
