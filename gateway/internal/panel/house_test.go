@@ -155,7 +155,7 @@ func openHouse(t testing.TB, file string, signIn bool, dependencies ...config.De
 		Dependencies: list, History: h.history, Maintenance: h.plans, Series: h.series, Alerts: alerts, Auth: callers, Tokens: h.tokens,
 		Config: func() *config.Config { return h.config }, Node: "gateway-1", Version: "v0.1.0", Log: log,
 		Reloads: func() admin.Reloads { return h.reloads },
-		Pages: pages.Register, Quit: quit, Fleet: func() (*fleet.Status, map[string]*fleet.BreakerStatus) { return h.fleet, h.agreed },
+		Pages:   pages.Register, Quit: quit, Fleet: func() (*fleet.Status, map[string]*fleet.BreakerStatus) { return h.fleet, h.agreed },
 	})
 	h.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if h.mute.Load() && r.URL.Path == "/api/v1/stream" {
