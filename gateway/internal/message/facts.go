@@ -111,7 +111,7 @@ func (i Item) get() string {
 			return "its answers, even while it fails or hangs: shadow mode lets every call through"
 		}
 	case recloser.Closed:
-		return "its answers: it passes again"
+		return "its answers, as usual"
 	case recloser.HeldClosed:
 		return "its answers, even while it fails or hangs: every call is let through"
 	case recloser.Isolated:

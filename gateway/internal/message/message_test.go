@@ -172,7 +172,7 @@ func TestWordsFollowTheState(t *testing.T) {
 		"cut off":            {Message{Kind: Started, Items: []Item{item(recloser.Open)}}, []string{"h is cut off", "503", "Tell whoever runs it"}, []string{"Next trial"}},
 		"with a last answer": {Message{Kind: Started, Items: []Item{stale}}, []string{"on routes with last_known: its last good answer, if there is one of the last 15 min; else an error (503)", "Next trial"}, nil},
 		"on trial":           {Message{Kind: Reminder, Items: []Item{item(recloser.HalfOpen)}}, []string{"Next trial: now", "ask whoever runs it"}, nil},
-		"passing again":      {Message{Kind: Started, Items: []Item{item(recloser.Closed)}}, []string{"h was cut off", "passes again"}, []string{"is cut off", "503", "Tell"}},
+		"passing again":      {Message{Kind: Started, Items: []Item{item(recloser.Closed)}}, []string{"h was cut off", "as usual"}, []string{"is cut off", "503", "Tell"}},
 		"held closed":        {Message{Kind: Reminder, Items: []Item{item(recloser.HeldClosed)}}, []string{"every call is let through"}, []string{"503"}},
 		"us":                 {Message{Kind: Started, Us: true, Items: []Item{item(recloser.Open)}}, []string{"Others hang as well: look at your own network first"}, []string{"Tell"}},
 		"many":               {Message{Kind: Started, Items: []Item{item(recloser.Open), stale, item(recloser.Closed)}}, []string{"3 dependencies cut off", "passing again", "Tell whoever runs them", "the first "}, []string{"Callers get"}},

@@ -93,7 +93,7 @@ var (
 		Reminder: {"is still cut off", "are still cut off", "ask whoever runs %[1]s when that ends. Isolate %[1]s until then if there should be no trials"},
 		Flapping: {"keeps failing", "keep failing", "isolate %s until the cause is mended: every way back so far has failed again"},
 		Calm:     {"is calm again", "are calm again", ""},
-		Isolated: {"is cut off by hand", "cut off by hand", "nothing: somebody meant it so. %s can be put back on the panel at any time"},
+		Isolated: {"is cut off by hand", "cut off by hand", "nothing: somebody meant it so. Whoever may can put %s back on the panel at any time"},
 		Held:     {"is held closed", "held closed", "keep an eye on %s: nothing is cut off meanwhile, whatever fails or hangs"},
 		Released: {"is automatic again", "are automatic again", ""},
 		Ending:   {"is automatic again soon", "are automatic again soon", "give %s a later end on the panel if it is needed longer"},
@@ -108,7 +108,7 @@ var (
 		Flapping: {"would be cut off again and again (shadow)", "would be cut off again and again (shadow)", doInShadow},
 	}
 	// passed is of what was cut off when that was due to be told, and is not any more.
-	passed = effect{"was cut off", "were cut off", "nothing here: calls pass again. There is a message once that has lasted"}
+	passed = effect{"was cut off", "were cut off", "nothing here: calls pass again. You get one more message when that has lasted"}
 )
 
 const doInShadow = "nothing here: shadow mode lets every call through. See whether they fail or hang as it says: that is how settings are tried"
