@@ -155,7 +155,7 @@ func wayOf(v view, l laneView, key, name string) way {
 	w := way{
 		Key: key, Name: name, State: "closed", Word: "nobody waits long", Waiting: l.waiting, Longest: tenths(l.longest),
 		Crowd: min(l.waiting, mostFigures), Chart: chartOf(v, l.crowd, max(chartScale(v), leastTop)), OverLong: l.overLong,
-		Scans: [3]pair{{"let in", count(l.letIn)}, {"refused", count(l.refused)}, {"failed", count(l.failed)}},
+		Scans: [3]pair{{"let in", count(l.letIn)}, {"turned away at once, as their hotel was cut off", count(l.refused)}, {"failed", count(l.failed)}},
 		Asks:  [3]pair{{"yes", count(l.yes)}, {"no", count(l.no)}, {"unknown", count(l.unknown)}},
 	}
 	if l.longest > longWait {

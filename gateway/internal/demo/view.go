@@ -151,6 +151,9 @@ func directRow(book []visit, number int, o outage, now time.Duration) row {
 		if faultOf(number) == Errors { // one that hangs or is slow has failed its guests by their timeout
 			r.detail = "its health check still says 200"
 		}
+	case faultOf(number) == Errors && o.lasts(): // it is as ill while nobody stands there
+		r.state, r.mark, r.look = trouble, markTrouble, bad
+		r.status, r.detail = "fails whoever comes", "its health check still says 200"
 	}
 	return r
 }

@@ -135,6 +135,10 @@ func TestDirectRow(t *testing.T) {
 		{"erring", 5, failing(5), lasts, row{
 			trouble, markTrouble, bad, "hotel-5", "1 failed in the last second", "its health check still says 200",
 		}},
+		{"erring, and nobody came lately", 5, failing(5)[1:], lasts, row{
+			trouble, markTrouble, bad, "hotel-5", "fails whoever comes", "its health check still says 200",
+		}},
+		{"well again", 5, failing(5)[1:], outage{begun: true, ended: true}, row{"closed", markWell, good, "hotel-5", "answering", ""}},
 		{"hung, and given up", 3, failing(3), lasts, row{trouble, markTrouble, bad, "hotel-3", "1 failed in the last second", ""}},
 	}
 	for _, tt := range tests {
