@@ -64,7 +64,7 @@ func ExampleBreaker_Explain() {
 	}
 	fmt.Println(hotel.Explain())
 	// Output:
-	// closed (passing): 3 of 20 calls, 33 % bad, limit 50 %; 1 bad in a row, limit 5
+	// closed (passing): too few calls to judge (3 of 20); 1 bad in a row, limit 5
 }
 
 // New settings take effect at once, and what the breaker knows stays.

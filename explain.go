@@ -62,10 +62,10 @@ func (s *Stats) whyOpen(cfg *Config) string {
 
 // explainRate says how far the calls are from tripping.
 func explainRate(c Counts, cfg *Config) string {
-	text := fmt.Sprintf("%d calls", c.Judged())
-	if c.Judged() < uint64(cfg.MinCalls) {
-		text = fmt.Sprintf("%d of %d calls", c.Judged(), cfg.MinCalls)
+	if cfg.FailureRate > 0 && c.Judged() < uint64(cfg.MinCalls) {
+		return fmt.Sprintf("too few calls to judge (%d of %d)", c.Judged(), cfg.MinCalls)
 	}
+	text := fmt.Sprintf("%d calls", c.Judged())
 	if c.Judged() > 0 {
 		text += fmt.Sprintf(", %.0f %% bad", 100*float64(c.Bad())/float64(c.Judged()))
 	}

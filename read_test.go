@@ -38,7 +38,7 @@ func TestExplain(t *testing.T) {
 		do   func(*sim)
 		want string
 	}{
-		{"new", Config{}, func(*sim) {}, "closed (passing): 0 of 20 calls, limit 50 %; 0 bad in a row, limit 5"},
+		{"new", Config{}, func(*sim) {}, "closed (passing): too few calls to judge (0 of 20); 0 bad in a row, limit 5"},
 		{"some calls", Config{MinCalls: 20}, func(s *sim) {
 			for range 5 {
 				s.ok()
@@ -46,14 +46,14 @@ func TestExplain(t *testing.T) {
 			for range 4 {
 				s.fail()
 			}
-		}, "closed (passing): 9 of 20 calls, 44 % bad, limit 50 %; 4 bad in a row, limit 5"},
+		}, "closed (passing): too few calls to judge (9 of 20); 4 bad in a row, limit 5"},
 		{"enough calls", rated, func(s *sim) {
 			for range 40 {
 				s.ok()
 			}
 			s.fail()
 		}, "closed (passing): 41 calls, 2 % bad, limit 7 %"},
-		{"no rate rule", Config{FailureRate: Off}, func(s *sim) { s.fail() }, "closed (passing): 1 of 20 calls, 100 % bad; 1 bad in a row, limit 5"},
+		{"no rate rule", Config{FailureRate: Off}, func(s *sim) { s.fail() }, "closed (passing): 1 calls, 100 % bad; 1 bad in a row, limit 5"},
 		{"tripped by the run rule", strict(), func(s *sim) { s.fail() }, "open (cut off): 1 bad call; trials in 100ms; last failure: down"},
 		{
 			"tripped by the rate rule", byRate(2), func(s *sim) { s.fail(); s.fail(); s.advance(openFor / 2) },
@@ -68,7 +68,7 @@ func TestExplain(t *testing.T) {
 		{"a trial failed", strict(), func(s *sim) { s.fail(); s.advance(openFor); s.fail() }, "open (cut off): trial failed; trials in 200ms; last failure: down"},
 		{
 			"slow start", ramped, func(s *sim) { s.fail(); s.advance(openFor); s.ok(); s.ok() },
-			"closed (passing): 0 of 20 calls, limit 50 %; 0 bad in a row, limit 1; slow start: at most 2 calls at once",
+			"closed (passing): too few calls to judge (0 of 20); 0 bad in a row, limit 1; slow start: at most 2 calls at once",
 		},
 		{"isolated", strict(), func(s *sim) { _ = s.b.Isolate("ann", "rebuild", time.Time{}) }, "isolated (cut off by hand): by ann: rebuild"},
 		{

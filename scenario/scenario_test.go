@@ -185,7 +185,7 @@ func TestMismatches(t *testing.T) {
 		{"0s trip for 1s\n1s expect open times ?", "open times ?", "1s"},
 		{"0s trip for 1s\n1s expect open times 1s 2s ...", "open times 1s 2s ...", "1s ..."},
 		{"0s expect open times 1000ms ?", "open times 1000ms ?", "never"},
-		{"0s expect explain \"9 of 10\"", `explain "9 of 10"`, `"closed (passing): 0 of 20 calls, limit 50 %; 0 bad in a row, limit 5"`},
+		{"0s expect explain \"9 of 10\"", `explain "9 of 10"`, `"closed (passing): too few calls to judge (0 of 20); 0 bad in a row, limit 5"`},
 		{"0s expect calls 0\n   isolate\n   trip for 1s", "it is done", recloser.ErrIsolated.Error()},
 		{"0s call t1 deaf -> hang\n   expect calls 1\n   answer t1", "answer t1", "a call that is deaf, panics or calls runtime.Goexit: only its own line can say how it goes on"},
 	} {

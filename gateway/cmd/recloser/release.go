@@ -13,7 +13,7 @@ import (
 
 func (p *program) releaseCommand() *cobra.Command {
 	return p.actCommand(act{verb: "release", send: release}, &cobra.Command{
-		Short: "End what isolate or hold began: the rules decide again",
+		Short: "Put back what isolate or hold set by hand: the rules decide again",
 		Example: `  recloser release hotel-3 --reason "their database is back"
   recloser release 'hotel-*' --reason "the power is back" --dry-run
   recloser release --group coast --reason "the load test is over"`,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -193,8 +192,11 @@ func keysCutOff(d client.Dependency) (n int) {
 // whyOf is the operator's reason, or what the state rests on. The state itself
 // and what comes next have cells of their own.
 func whyOf(d client.Dependency) string {
-	why := trialsIn.ReplaceAllString(strings.TrimPrefix(d.Explain, fmt.Sprintf("%s (%s): ", d.State, d.Effect)), "")
-	if d.Override != nil {
+	why := strings.TrimPrefix(d.Explain, fmt.Sprintf("%s (%s): ", d.State, d.Effect))
+	switch {
+	case d.State == "open":
+		why = plain.Because(d.Why, d.Cause)
+	case d.Override != nil:
 		why = fmt.Sprintf("“%s” — %s", d.Override.Reason, d.Override.By)
 	}
 	if n := keysCutOff(d); n > 0 {
@@ -212,9 +214,6 @@ func whyOf(d client.Dependency) string {
 	}
 	return why
 }
-
-// trialsIn is what comes next, as the breaker's own explanation says it.
-var trialsIn = regexp.MustCompile(`; trials in [0-9.a-zµ]+`)
 
 // badOf is "–" as long as a number would claim more than is known.
 func badOf(d client.Dependency) string {

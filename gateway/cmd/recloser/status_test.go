@@ -76,7 +76,7 @@ func TestStatusOfFleet(t *testing.T) {
 		`"closed","fleet":{"seen_by":""}`:                                     "x",
 		`"closed","fleet":null`:                                               "x",
 	} {
-		g.answer("GET", "/dependencies", 200, `{"dependencies":[{"id":"aurora","since":"2026-11-30T09:00:00Z","explain":"x","state":`+state+`}]}`)
+		g.answer("GET", "/dependencies", 200, `{"dependencies":[{"id":"aurora","since":"2026-11-30T09:00:00Z","explain":"x","why":"x","state":`+state+`}]}`)
 		if r := run(t, "status"); !strings.HasSuffix(r.stdout, "  "+want+"\n") {
 			t.Errorf("%s: %+v", state, r)
 		}
@@ -92,7 +92,7 @@ func TestStatusOfKeys(t *testing.T) {
 		`"open","effect":"cut off","keys":{"count":2,"states":{"open":2}}`:                                          {"open: cut off  ", "2 of 2 keys cut off; x"},
 		`"closed","effect":"passing","keys":{"count":12,"states":{"closed":12}}`:                                    {"closed: passing  ", "x"},
 	} {
-		g.answer("GET", "/dependencies", 200, `{"dependencies":[{"id":"aurora","since":"2026-11-30T09:00:00Z","explain":"x","state":`+state+`}]}`)
+		g.answer("GET", "/dependencies", 200, `{"dependencies":[{"id":"aurora","since":"2026-11-30T09:00:00Z","explain":"x","why":"x","state":`+state+`}]}`)
 		if r := run(t, "status"); !strings.Contains(r.stdout, "  "+want[0]) || !strings.HasSuffix(r.stdout, "  "+want[1]+"\n") {
 			t.Errorf("%s: %+v", state, r)
 		}
@@ -101,13 +101,12 @@ func TestStatusOfKeys(t *testing.T) {
 
 // What comes next has a column of its own.
 func TestStatusSaysOnceWhatComesNext(t *testing.T) {
-	for explain, want := range map[string]string{
-		"open (cut off): 5 bad calls in a row; trials in 1m0.5s; last failure: refused": "5 bad calls in a row; last failure: refused",
-		"open (cut off): tripped by kim; trials in 2s":                                  "tripped by kim",
-	} {
-		if got := whyOf(client.Dependency{State: "open", Effect: "cut off", Explain: explain}); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+	d := client.Dependency{
+		State: "open", Effect: "cut off", Explain: "open (cut off): 5 bad calls in a row; trials in 1m0.5s; last failure: refused",
+		Why: "5 bad calls in a row (limit 5)", Cause: "refused",
+	}
+	if got := whyOf(d); got != "5 bad calls in a row (limit 5): refused" {
+		t.Errorf("%q", got)
 	}
 }
 

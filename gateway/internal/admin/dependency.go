@@ -28,7 +28,7 @@ type Dependency struct {
 	Until     *time.Time `json:"until" doc:"When the open time or the override ends"`
 	Reason    string     `json:"reason" doc:"Why the breaker is in its state, in the words of the metrics; empty before the first change. An operator's own words are in override.reason"`
 	Explain   string     `json:"explain" doc:"Why it is cut off or not, in a sentence"`
-	Why       string     `json:"why" doc:"What the state rests on, without what passes meanwhile: an operator's words, what opened it, how many trials were good"`
+	Why       string     `json:"why" doc:"What the state rests on, without what passes meanwhile: an operator's words, what opened it with the limit that it is held against, how many trials were good"`
 	AtRisk    bool       `json:"at_risk" doc:"Closed, but over 60 % of a limit"`
 	Cause     string     `json:"cause" doc:"The last failure seen, cut at 200 characters; empty if there was none"`
 	Version   uint64     `json:"version" doc:"Goes up with every change of state; see if_version"`
@@ -129,6 +129,7 @@ const (
 // view shows a dependency.
 func (a *api) view(d *dependency.Dependency) Dependency {
 	s, cfg, explain := d.Stats(), d.Breaker.Config(), d.Breaker.Explain()
+	limits := newLimits(s, cfg)
 	state, effect := a.stateOf(d, s)
 	now := time.Now()
 	out := Dependency{
@@ -148,7 +149,7 @@ func (a *api) view(d *dependency.Dependency) Dependency {
 		Until:             stampOrNull(s.Until),
 		Reason:            string(s.Reason),
 		Explain:           cut(explain, maxText),
-		Why:               cut(why(s, cfg, explain), maxText),
+		Why:               cut(why(s, cfg, limits, explain), maxText),
 		AtRisk:            near(s, cfg),
 		Version:           s.Seq,
 		Step:              s.Step,
@@ -157,7 +158,7 @@ func (a *api) view(d *dependency.Dependency) Dependency {
 		Ramping:           s.RampLimit > 0,
 		Override:          newOverride(s.Override),
 		Window:            newWindow(s),
-		Limits:            newLimits(s, cfg),
+		Limits:            limits,
 		InFlight:          s.InFlight,
 		Overdue:           s.Overdue,
 		Totals:            Totals{Success: s.Success, Failed: s.Failed, Slow: s.Slow, Ignored: s.Ignored, Late: s.Late},

@@ -22,15 +22,27 @@ func near(s recloser.Stats, cfg recloser.Config) bool {
 
 // why is the operator's reason, or what the breaker's state rests on. What comes
 // next, and the last failure, are fields of their own; explain has all of it.
-func why(s recloser.Stats, cfg recloser.Config, explain string) string {
+func why(s recloser.Stats, cfg recloser.Config, limits Limits, explain string) string {
 	switch s.State {
 	case recloser.Isolated, recloser.HeldClosed:
 		return s.Override.Why
 	case recloser.Open:
-		return s.Began.Why()
+		return s.Began.Why() + limits.HeldAgainst(string(s.Began.Reason))
 	case recloser.HalfOpen:
 		return fmt.Sprintf("%d of %d trials good", s.Window.Good, cfg.Trials)
 	case recloser.Closed:
 	}
 	return strings.TrimPrefix(explain, fmt.Sprintf("%s (%s): ", s.State, s.Effect()))
+}
+
+// HeldAgainst is the limit that a trip for that reason is judged by, as it stands behind
+// the reason.
+func (l Limits) HeldAgainst(reason string) string {
+	switch {
+	case reason == string(recloser.ReasonRate) && l.FailureRate != nil:
+		return fmt.Sprintf(" (limit %.4g %%)", 100**l.FailureRate)
+	case reason == string(recloser.ReasonRun) && l.Consecutive != nil:
+		return fmt.Sprintf(" (limit %d)", *l.Consecutive)
+	}
+	return ""
 }

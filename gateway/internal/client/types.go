@@ -20,6 +20,7 @@ type Dependency struct {
 	Until     *time.Time        `json:"until"`
 	Reason    string            `json:"reason"`
 	Explain   string            `json:"explain"`
+	Why       string            `json:"why"` // what the state rests on
 	Cause     string            `json:"cause"`
 	Version   uint64            `json:"version"`
 	NextTrial *time.Time        `json:"next_trial"`

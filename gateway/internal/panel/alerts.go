@@ -15,6 +15,7 @@ import (
 // alerts is the page of what people are told, and whether it arrived.
 type alerts struct {
 	Says      string // how the channels are, in a sentence
+	Quiet     string // where there is no incident
 	Incidents []admin.Incident
 	Channels  []reach
 	Sent      []sent
@@ -98,7 +99,7 @@ func (p *Panel) alerts(ctx context.Context, v *view, r *http.Request) error {
 		}
 		page.Channels = append(page.Channels, is)
 	}
-	page.Says = sayChannels(page.Channels)
+	page.Says, page.Quiet = sayChannels(page.Channels), sayQuiet(v.read.Dependencies(ctx), v.Away)
 	if page.Incidents, err = v.read.Incidents(ctx); err != nil {
 		return err
 	}
@@ -176,4 +177,37 @@ func sayChannels(all []reach) string {
 		return "The channel accepts messages"
 	}
 	return "All " + channels + " accept messages"
+}
+
+// sayQuiet says how things are where there is no incident.
+func sayQuiet(all []admin.Dependency, away bool) string {
+	byRules, byHand, planned := 0, 0, 0
+	for _, d := range all {
+		switch d.State {
+		case open, halfOpen:
+			if !d.Shadow {
+				byRules++
+			}
+		case isolated:
+			byHand++
+		case inMaintenance:
+			planned++
+		}
+	}
+	var said []string
+	add := func(n int, how string) {
+		if n > 0 {
+			said = append(said, fmt.Sprintf("%d %s cut off %s", n, isOrAre(n), how))
+		}
+	}
+	add(byRules, "by the rules")
+	add(byHand, "by hand")
+	add(planned, "as planned")
+	switch {
+	case len(said) > 0:
+		return "No incident: " + strings.Join(said, ", ") + "."
+	case away:
+		return "No dependency is cut off on this node."
+	}
+	return "No dependency is cut off. Nobody needs to be told."
 }

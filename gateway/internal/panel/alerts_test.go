@@ -95,3 +95,26 @@ func TestTestsOfChannels(t *testing.T) {
 	b.until(`document.querySelector('h1').textContent.startsWith('2 of 4 channels do not accept messages')`)
 	b.shot("alerts-tested", false)
 }
+
+// Where there is no incident it is told what is cut off all the same.
+func TestQuiet(t *testing.T) {
+	for _, tt := range []struct {
+		states string
+		away   bool
+		want   string
+	}{
+		{"closed held-closed", false, "No dependency is cut off. Nobody needs to be told."},
+		{"closed", true, "No dependency is cut off on this node."},
+		{"isolated closed isolated isolated", false, "No incident: 3 are cut off by hand."},
+		{"open maintenance isolated", true, "No incident: 1 is cut off by the rules, 1 is cut off by hand, 1 is cut off as planned."},
+	} {
+		var all []admin.Dependency
+		for state := range strings.FieldsSeq(tt.states) {
+			all = append(all, admin.Dependency{State: state})
+		}
+		all = append(all, admin.Dependency{State: open, Shadow: true})
+		if got := sayQuiet(all, tt.away); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.states, got, tt.want)
+		}
+	}
+}

@@ -79,20 +79,20 @@ func rulesOf(d *admin.Dependency) []rule {
 	if len(opens) == 0 {
 		opens = []string{"never by itself"}
 	}
-	rules = append(rules, rule{"Opens at", strings.Join(opens, ", or ")})
+	rules = append(rules, rule{"Cut off at", strings.Join(opens, ", or ")})
 	if slow := d.Limits.SlowCallMS; slow != nil {
 		rules = append(rules, rule{"Slow means", "over " + ms(*slow)})
 	}
 	if s := d.Limits.Suspect; s.ValueMS != nil {
-		rules = append(rules, rule{"Suspect means", fmt.Sprintf("over %s (%s)", plain.Span(time.Duration(*s.ValueMS*float64(time.Millisecond))), s.Origin)})
+		rules = append(rules, rule{"Unusually long means", fmt.Sprintf("over %s (%s)", plain.Span(time.Duration(*s.ValueMS*float64(time.Millisecond))), s.Origin)})
 	}
 	origin := "the configuration file"
 	if d.Origin == "api" {
 		origin = "the API, at run time"
 	}
 	return append(rules,
-		rule{"Open for", fmt.Sprintf("%s, doubling to %s", ms(d.Limits.OpenForMS), ms(d.Limits.MaxOpenForMS))},
-		rule{"Closes after", fmt.Sprintf("%d good trials", d.Limits.Trials)},
+		rule{"Tried again after", fmt.Sprintf("%s, doubling to %s", ms(d.Limits.OpenForMS), ms(d.Limits.MaxOpenForMS))},
+		rule{"Passes again after", fmt.Sprintf("%d good trials", d.Limits.Trials)},
 		rule{"At once at most", atOnce(d.Bulkhead)},
 		rule{"Calls go to", plain.Line(d.URL)},
 		rule{"Defined in", origin},

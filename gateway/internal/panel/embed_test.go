@@ -39,7 +39,7 @@ func TestEmbed(t *testing.T) {
 	outer := newBrowser(t, h)
 	outer.do(chromedp.Navigate(cms(t, "cms.localhost", in)))
 	b := &browser{outer.Frame(in), h}
-	b.until(`document.querySelector('[data-word]').textContent.startsWith('Calls pass for')`)
+	b.until(`document.querySelector('[data-word]').textContent.startsWith('Calls have passed for')`)
 	outer.shot("embed-in-cms", false)
 	b.do(chromedp.Click(chromedp.CSS(`[data-begin]`)))
 	if on := eval[string](b, `document.querySelector('[data-submit]').textContent`); on != "Isolate hotel-1 for 1 hour" {
@@ -77,7 +77,7 @@ func TestEmbedAccessible(t *testing.T) {
 	h := newHouse(t, true, hotels(t, 8)...)
 	b := newBrowser(t, h)
 	b.do(chromedp.Navigate(h.server.URL + "/embed/hotel-1#" + h.token("cms", auth.Operator, "Coast")))
-	b.until(`document.querySelector('[data-word]').textContent.startsWith('Calls pass for')`)
+	b.until(`document.querySelector('[data-word]').textContent.startsWith('Calls have passed for')`)
 	b.accessible("embed")
 	b.do(chromedp.Click(chromedp.CSS(`[data-begin]`)))
 	b.accessible("embed, asking")
@@ -122,7 +122,7 @@ func TestEmbedTellsSinceWhen(t *testing.T) {
 		t.Errorf("on trial: %q", text)
 	}
 	h.calls("hotel-1", 2, nil)
-	b.until(`document.querySelector('[data-word]').textContent.startsWith('Calls pass for')`)
+	b.until(`document.querySelector('[data-word]').textContent.startsWith('Calls have passed for')`)
 	if text := says(); strings.Contains(text, "since") {
 		t.Errorf("closed: %q", text)
 	}

@@ -40,6 +40,7 @@ func TestFleetIsShown(t *testing.T) {
 	h.agreed["hotel-1"].NotShared = &fleet.Record{State: recloser.Isolated}
 	tell("/nodes", "away for", "each node looks after itself", "connection refused", "as they were heard last", "so it does not decide for the others", "revision 0, <span class=\"warn\">older", "href=\"/d/hotel-1\"")
 	tell("/d/hotel-1", "Not yet shared")
+	tell("/alerts", "The store is away: calls go on")
 	tell("/", "<span class=\"tag\">not yet shared", "Not yet shared")
 	h.fleet.Uplink = true
 	tell("/wall", "Calls of all 2 nodes fail to half of what they call")

@@ -25,6 +25,7 @@ func functions(a *assets) template.FuncMap {
 		"iso":          iso,
 		"planned":      planned,
 		"openTimes":    openTimes,
+		"window":       func(ms int64) string { return plain.Span(time.Duration(ms) * time.Millisecond) },
 		"line":         plain.Line,
 		"detail":       detailPath,
 		"dependencies": dependencies,

@@ -9,6 +9,7 @@ import (
 type headline struct {
 	Text string // "2 of 12 dependencies are cut off"
 	Also string // what else is not as usual: "1 on trial, 1 at risk"
+	Do   string // what the reader is to do about it; "" if nothing has to be said
 }
 
 func newHeadline(rows []row) headline {
@@ -31,6 +32,13 @@ func newHeadline(rows []row) headline {
 		h.Text = "The dependency is passing calls"
 	default:
 		h.Text = fmt.Sprintf("All %d dependencies are passing calls", len(rows))
+	}
+
+	switch down := count[open] + trial; {
+	case down == 1:
+		h.Do = "It is tried again by itself: there is nothing to press here. Tell the partner."
+	case down > 1:
+		h.Do = "They are tried again by themselves: there is nothing to press here. Tell the partners."
 	}
 
 	var also []string

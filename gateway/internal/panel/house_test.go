@@ -47,9 +47,10 @@ type house struct {
 	fleet   *fleet.Status // nil: it is alone
 	agreed  map[string]*fleet.BreakerStatus
 	reloads admin.Reloads
-	stop    func()       // the gateway goes away
-	mute    atomic.Bool  // streams hang
-	breaks  atomic.Int64 // so many pages break off
+	stop    func()                        // the gateway goes away
+	mute    atomic.Bool                   // streams hang
+	breaks  atomic.Int64                  // so many pages break off
+	slow    atomic.Pointer[chan struct{}] // pages come when it is closed
 	log     lockedBuffer
 }
 
@@ -166,6 +167,12 @@ func openHouse(t testing.TB, file string, signIn bool, dependencies ...config.De
 			_, _ = w.Write([]byte("<!doctype html>"))
 			_ = http.NewResponseController(w).Flush() // else a browser tries again by itself
 			panic(http.ErrAbortHandler)
+		}
+		if slow := h.slow.Load(); slow != nil && r.URL.Path == "/" {
+			select {
+			case <-*slow:
+			case <-r.Context().Done():
+			}
 		}
 		people.ServeHTTP(w, r)
 	}))

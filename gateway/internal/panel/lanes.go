@@ -39,7 +39,7 @@ const onlyWithNews = true
 // the time.
 func newLaneChart(p *past, all []admin.Dependency, from, to time.Time, onlyNews bool) laneChart {
 	var c laneChart
-	shown := map[string]bool{open: true, halfOpen: true, isolated: true, heldClosed: true, inMaintenance: true}
+	shown := map[string]bool{closed: true, open: true, halfOpen: true, isolated: true, heldClosed: true, inMaintenance: true}
 	length := to.Sub(from).Seconds()
 	place := func(t time.Time) float64 { return 100 * t.Sub(from).Seconds() / length }
 	for _, d := range all {
@@ -79,9 +79,9 @@ func newLaneChart(p *past, all []admin.Dependency, from, to time.Time, onlyNews 
 // word names it to those who point at it. "Shadow" alone says little.
 func (s segment) word() string {
 	if s.S.Key == shadowed {
-		return s.S.Word + ", " + s.S.Effect + ","
+		return s.S.Word + ": " + s.S.Effect
 	}
-	return s.S.Word
+	return s.S.Says()
 }
 
 // weightOf says which of two states that lie over each other is to be seen.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
@@ -46,6 +47,61 @@ func (b *browser) loads() []string {
 	return eval[[]string](b, `performance.getEntriesByType('resource').map((e) => new URL(e.name)).filter((u) => u.pathname === '/').map((u) => u.search)`)
 }
 
+// A page may take long to come; what changed is shown at once all the same, and that the
+// rest of it is behind.
+func TestSlowPage(t *testing.T) {
+	h := newHouse(t, false, hotels(t, 8)...)
+	b := newBrowser(t, h)
+	b.open("/")
+	come := make(chan struct{})
+	h.slow.Store(&come)
+	row := func(id, says, key string) {
+		t.Helper()
+		b.until(fmt.Sprintf(`(() => {
+			const row = document.querySelector('tr[data-id="%s"]');
+			return row.querySelector('[data-says]').textContent === '%s' && row.dataset.state === '%[3]s' && row.classList.contains('%[3]s')
+				&& row.querySelector('.mark').classList.contains('%[3]s') && row.querySelector('use').getAttribute('href') === '#mark:%[3]s';
+		})()`, id, says, key))
+	}
+	headline := func(want string) {
+		t.Helper()
+		b.until(fmt.Sprintf(`document.querySelector('h1').textContent === '%s'`, want))
+	}
+	h.trip("hotel-3")
+	row("hotel-3", "Open: cut off", "open")
+	headline("1 of 8 dependencies is cut off")
+	b.until(`document.querySelector('[data-live]').dataset.live === 'late' && /^\d+ s behind$/.test(document.querySelector('[data-live] b').textContent)`)
+	h.trip("hotel-7")
+	row("hotel-7", "Open: cut off", "open")
+	headline("2 of 8 dependencies are cut off")
+	if err := h.breaker("hotel-5").HoldClosed("kim", "we know", time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	row("hotel-5", "Held closed: passing", "held-closed")
+	h.breaker("hotel-3").Reset("kim", "mended")
+	row("hotel-3", "Closed: passing", "closed")
+	headline("1 of 8 dependencies is cut off")
+	if loads := b.loads(); len(loads) > 1 {
+		t.Fatalf("a page came: %q", loads)
+	}
+	close(come)
+	b.until(`document.querySelector('[data-live] b').textContent === 'Live' && document.querySelectorAll('.card').length === 2`)
+	headline("1 of 8 dependencies is cut off 1 passing by hand")
+}
+
+// The script's words for states are the pages'.
+func TestScriptKnowsTheWords(t *testing.T) {
+	script, err := static.ReadFile("static/states.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range states() {
+		if s.Key != atRisk && !strings.Contains(string(script), s.Key+": '"+s.Says()+"'") && !strings.Contains(string(script), "'"+s.Key+"': '"+s.Says()+"'") {
+			t.Errorf("it does not know %s: %s", s.Key, s.Says())
+		}
+	}
+}
+
 // A page that does not come is asked for again, and then of all rows.
 func TestPageThatDoesNotCome(t *testing.T) {
 	h := newHouse(t, false, hotels(t, 4)...)
@@ -53,7 +109,7 @@ func TestPageThatDoesNotCome(t *testing.T) {
 	b.open("/")
 	h.breaks.Store(2)
 	h.trip("hotel-3")
-	b.until(`document.querySelector('tr[data-id="hotel-3"]').dataset.state === 'open'`)
+	b.until(`document.querySelector('.card.open h3')?.textContent === 'hotel-3'`)
 	if loads := b.loads(); len(loads) < 3 || loads[0] != "?row=&row=hotel-3" || loads[len(loads)-1] != "" {
 		t.Errorf("the page was loaded with %q, want twice in vain, then whole", loads)
 	}

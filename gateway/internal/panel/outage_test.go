@@ -80,10 +80,10 @@ func TestHistoryTellsTheFailure(t *testing.T) {
 	h.trip("hotel-1")
 	h.breaker("hotel-1").TryNow("ines", "")
 	h.calls("hotel-1", 1, errors.New("answered 503"))
-	eventually.True(t, longest, func() bool { return strings.Contains(h.get("/d/hotel-1", http.StatusOK), "trial failed</bdi>") }, "the history to have it")
+	eventually.True(t, longest, func() bool { return strings.Contains(h.get("/d/hotel-1", http.StatusOK), "trial failed: answered 503") }, "the history to have it")
 	for _, path := range []string{"/d/hotel-1", "/timeline", "/"} {
 		_, feed, _ := strings.Cut(h.get(path, http.StatusOK), `<ol class="feed">`)
-		for _, want := range []string{"trial failed</bdi> — <bdi>answered 503<", "5 bad calls in a row</bdi> — <bdi>dial tcp 10.3.0.8:443"} {
+		for _, want := range []string{"<bdi>trial failed: answered 503", "<bdi>5 bad calls in a row: dial tcp 10.3.0.8:443"} {
 			if !strings.Contains(feed, want) {
 				t.Errorf("%s does not say %q:\n%s", path, want, feed)
 			}

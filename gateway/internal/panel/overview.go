@@ -22,7 +22,7 @@ type overview struct {
 	Filters  []filter
 	Groups   []group
 	Total    int
-	Together string // trips that go together
+	Together *together // trips that go together; nil: none that last
 	Lanes    laneChart
 	Happened []happening
 }
@@ -39,13 +39,12 @@ type group struct {
 
 // happening is a line of what happened.
 type happening struct {
-	At    time.Time
-	S     state
-	ID    string
-	Word  string
-	Why   string
-	By    string
-	Cause string // the failure that opened it, or kept it open
+	At   time.Time
+	S    state
+	ID   string
+	Word string
+	Why  string // with the failure that opened it, or kept it open
+	By   string
 }
 
 const mostCards = 8
@@ -80,7 +79,7 @@ func (p *Panel) overview(ctx context.Context, v *view, r *http.Request) error {
 		return err
 	}
 	o.Lanes = newLaneChart(past, dependenciesOf(rows), v.Now.Add(-time.Hour), v.Now, onlyWithNews)
-	o.Together = together(past, rows, v.Now)
+	o.Together = newTogether(past, rows, v.Now)
 	o.Happened = happened(past, 12)
 	v.Page, v.Title, v.Renew, v.Of = "overview", o.Headline.Text, 120, o
 	return nil
@@ -155,7 +154,7 @@ func happened(past *past, most int) []happening {
 			break
 		}
 		h := happening{At: e.At, S: stateOfEvent(e), ID: e.Dependency, By: plain.Line(e.By)}
-		if h.Word = strings.ToLower(h.S.Word); h.S.Key == shadowed {
+		if h.Word = strings.ToLower(h.S.Says()); h.S.Key == shadowed {
 			h.Word = h.S.Effect + " (shadow)"
 		}
 		if e.By != "" {
@@ -164,20 +163,26 @@ func happened(past *past, most int) []happening {
 			h.Why = plain.Line(whyOfEvent(e))
 		}
 		if e.To == open {
-			h.Cause = plain.Line(e.Cause)
+			h.Why = plain.Because(h.Why, plain.Line(e.Cause))
 		}
 		all = append(all, h)
 	}
 	return all
 }
 
-// together says that dependencies tripped at about the same time: one cause is
-// likely then, and it is rather not theirs.
-func together(past *past, rows []row, now time.Time) string {
+// together is that dependencies tripped at about the same time: one cause is likely
+// then, and it is rather not theirs.
+type together struct {
+	At   time.Time // of the last of them
+	Text string
+}
+
+// newTogether finds the latest, as long as one of them is not well again.
+func newTogether(past *past, rows []row, now time.Time) *together {
 	const within, fewest = time.Minute, 3
-	groupOf := make(map[string]string)
+	groupOf, out := make(map[string]string), make(map[string]bool)
 	for _, r := range rows {
-		groupOf[r.ID] = r.InGroup
+		groupOf[r.ID], out[r.ID] = r.InGroup, r.Dependency.Automatic != closed
 	}
 	var trips []admin.Event
 	for _, e := range past.events {
@@ -188,22 +193,23 @@ func together(past *past, rows []row, now time.Time) string {
 	for last, latest := range slices.Backward(trips) {
 		ids := make(map[string]bool)
 		groups := make(map[string]bool)
-		first := last
+		first, lasts := last, false
 		for i := last; i >= 0 && latest.At.Sub(trips[i].At) <= within; i-- {
 			if past.closedBetween(trips[i], latest.At) {
 				continue // that outage was over
 			}
-			ids[trips[i].Dependency], groups[groupOf[trips[i].Dependency]] = true, true
-			first = i
+			id := trips[i].Dependency
+			ids[id], groups[groupOf[id]] = true, true
+			first, lasts = i, lasts || out[id]
 		}
-		if len(ids) < fewest {
+		if len(ids) < fewest || !lasts {
 			continue
 		}
-		text := fmt.Sprintf("%d dependencies tripped within %s", len(ids), span(max(time.Second, latest.At.Sub(trips[first].At))))
+		text := fmt.Sprintf("%d dependencies were cut off within %s", len(ids), span(max(time.Second, latest.At.Sub(trips[first].At))))
 		if group := groupOf[latest.Dependency]; len(groups) == 1 && group != "" {
 			text += ", all in group " + group
 		}
-		return text + ". One cause is likely: look at what they share before the partners."
+		return &together{latest.At, text + ". One cause is likely: look at what they share before the partners."}
 	}
-	return ""
+	return nil
 }

@@ -40,6 +40,7 @@ type view struct {
 	Faults     []string // what is wrong with the gateway itself
 	Us         bool     // so many hang that it is rather this node's own network
 	AllInDoubt int      // calls of all nodes of the fleet fail to half of what they call: how many there are; 0: it is not so
+	Away       bool     // the store that nodes share is away
 	Renew      int      // seconds after which the page is made anew though nothing happened; 0: never
 	Of         any
 
@@ -81,6 +82,9 @@ func (p *Panel) serve(w http.ResponseWriter, r *http.Request, read *admin.Reader
 	}
 	if f := read.Fleet(); f != nil && f.Uplink && len(f.Members) > 1 {
 		v.AllInDoubt = len(f.Members)
+	}
+	if f := read.Fleet(); f != nil {
+		v.Away = f.Mode != "shared"
 	}
 	status := http.StatusOK
 	if err := fill(ctx, v, r); err != nil {

@@ -183,13 +183,21 @@ func TestTogether(t *testing.T) {
 		events []admin.Event
 		want   string
 	}{
-		{"three", []admin.Event{first, second, third}, "3 dependencies tripped within 46 s. "},
+		{"three", []admin.Event{first, second, third}, "3 dependencies were cut off within 46 s. "},
 		{"one was over", []admin.Event{first, back, second, third}, ""},
-		{"and tripped again", []admin.Event{first, back, second, third, fourth}, "3 dependencies tripped within 5 s. "},
+		{"and tripped again", []admin.Event{first, back, second, third, fourth}, "3 dependencies were cut off within 5 s. "},
 	} {
-		got := together(newPast(noon, tt.events, nil), nil, noon.Add(time.Minute))
-		if text, _, _ := strings.Cut(got, "One cause"); text != tt.want {
+		p, rows := newPast(noon, tt.events, nil), []row{{Dependency: admin.Dependency{ID: "hotel-5", Automatic: halfOpen}}}
+		text := ""
+		if got := newTogether(p, rows, noon.Add(time.Minute)); got != nil {
+			text, _, _ = strings.Cut(got.Text, "One cause")
+		}
+		if text != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, text, tt.want)
+		}
+		rows[0].Dependency.Automatic = closed
+		if got := newTogether(p, rows, noon.Add(time.Minute)); got != nil {
+			t.Errorf("%s: all are well again, and it says %q", tt.name, got.Text)
 		}
 	}
 }
@@ -211,7 +219,9 @@ func TestHeadline(t *testing.T) {
 		for key := range strings.FieldsSeq(tt.keys) {
 			rows = append(rows, row{S: stateOf(key)})
 		}
-		if h := newHeadline(rows); h.Text != tt.text || h.Also != tt.also {
+		if h := newHeadline(rows); (h.Do != "") != (strings.Contains(tt.keys, open) || strings.Contains(tt.keys, halfOpen)) {
+			t.Errorf("%s: what to do: %q", tt.keys, h.Do)
+		} else if h.Text != tt.text || h.Also != tt.also {
 			t.Errorf("%s: %q, %q; want %q, %q", tt.keys, h.Text, h.Also, tt.text, tt.also)
 		}
 	}
@@ -221,6 +231,26 @@ func TestQuoted(t *testing.T) {
 	for word, want := range map[string]string{"hotel-1": "hotel-1", "a b": "'a b'", "it's": `'it'\''s'`, "$(rm)": "'$(rm)'", "": "''", "-x": "'-x'"} {
 		if got := quoted(word); got != want {
 			t.Errorf("quoted(%q) = %s, want %s", word, got, want)
+		}
+	}
+}
+
+// The timeline opens on the shortest range that shows all there is, up to a day.
+func TestTimelineRange(t *testing.T) {
+	for _, tt := range []struct {
+		key   string
+		known time.Duration
+		want  string
+	}{
+		{"", time.Minute, "1h"},
+		{"", 61 * time.Minute, "6h"},
+		{"", 7 * time.Hour, "24h"},
+		{"", 900 * time.Hour, "24h"},
+		{"7d", time.Minute, "7d"},
+		{"nonsense", time.Minute, "1h"},
+	} {
+		if got := backs()[chosenOf(backs(), tt.key, tt.known)].Key; got != tt.want {
+			t.Errorf("%q, %v known: %s, want %s", tt.key, tt.known, got, tt.want)
 		}
 	}
 }

@@ -22,6 +22,7 @@ type row struct {
 	Numbers admin.Numbers
 	Reason  string     // why, with what it is held against
 	Error   string     // the last failure
+	Acted   bool       // somebody's act began it, so that is not why
 	Trial   *time.Time // when the last trial failed; nil: none did since the trip
 	Out     time.Time  // when the outage began, whatever trials there were since; zero: it has none
 	By      string     // who set it
@@ -47,30 +48,24 @@ func newRow(ctx context.Context, read *admin.Reader, d admin.Dependency) row {
 	return r
 }
 
-// why is the API's, with the limit that it is held against.
+// why is the API's, and of one that is at risk how near to its limit it is.
 func (r row) why() string {
 	d := r.Dependency
 	switch {
 	case r.S.Key == atRisk && d.Limits.Consecutive != nil && float64(d.Window.Run) > admin.Near*float64(*d.Limits.Consecutive):
-		return fmt.Sprintf("%d bad calls in a row — opens at %d", d.Window.Run, *d.Limits.Consecutive)
+		return fmt.Sprintf("%d bad calls in a row (limit %d)", d.Window.Run, *d.Limits.Consecutive)
 	case r.S.Key == atRisk && d.Window.BadRatio != nil:
-		return fmt.Sprintf("%s of calls bad — opens at %d %%", percent(*d.Window.BadRatio), r.Limit)
-	case d.State == open:
-		return d.Why + r.heldAgainst(d.Reason)
+		return fmt.Sprintf("%s of calls bad (limit %d %%)", percent(*d.Window.BadRatio), r.Limit)
 	}
 	return d.Why
 }
 
-// heldAgainst is the limit that a trip for that reason is judged by.
-func (r row) heldAgainst(reason string) string {
-	limits := r.Limits
-	switch {
-	case reason == string(recloser.ReasonRate) && r.Limit > 0:
-		return fmt.Sprintf(" (limit %d %%)", r.Limit)
-	case reason == string(recloser.ReasonRun) && limits.Consecutive != nil:
-		return fmt.Sprintf(" (limit %d)", *limits.Consecutive)
+// Because is the reason with the failure behind it, of one that is not well.
+func (r row) Because() string {
+	if r.S.Key == closed || r.Acted {
+		return r.Reason
 	}
-	return ""
+	return plain.Because(r.Reason, r.Error)
 }
 
 // outages returns when those began that are told as incidents: they need not be looked up
@@ -129,7 +124,7 @@ func (r *row) recall(ctx context.Context, read *admin.Reader) {
 				r.Trial = &e.At
 			}
 		case e.To == open:
-			r.began(e, r.heldAgainst(e.Reason))
+			r.began(e, r.Limits.HeldAgainst(e.Reason))
 			return
 		case e.From != open: // somebody released it
 			r.began(e, "")
@@ -141,6 +136,7 @@ func (r *row) recall(ctx context.Context, read *admin.Reader) {
 // began takes how an outage began from the history.
 func (r *row) began(e admin.Event, limit string) {
 	r.Reason = plain.Line(strings.TrimSuffix(whyOfEvent(e), ": ") + limit) // of an act without a reason
+	r.Acted = e.By != ""
 	if r.Out.IsZero() {
 		r.Out = e.At
 	}

@@ -54,6 +54,27 @@ func TestShotsAllWell(t *testing.T) {
 	big.shot("wall-big", false)
 }
 
+// A wall is as large as its screen allows, and stays so when more is to be seen.
+func TestWallFits(t *testing.T) {
+	h := newHouse(t, false, hotels(t, 12)...)
+	b := newBrowser(t, h)
+	b.open("/wall")
+	b.do(chromedp.EmulateViewport(1920, 1080))
+	b.untilItFits()
+	b.until(`document.querySelector('main').style.zoom >= 1.5`)
+	for _, id := range []string{"hotel-1", "hotel-3", "hotel-5", "hotel-9"} {
+		h.trip(id)
+	}
+	b.until(`document.querySelectorAll('.card').length === 4`)
+	b.untilItFits()
+	b.shot("wall-few", false)
+}
+
+// untilItFits waits until all of a wall is seen.
+func (b *browser) untilItFits() {
+	b.until(`document.documentElement.scrollHeight <= innerHeight && document.querySelector('main').style.zoom >= 1`)
+}
+
 // Names of 200 characters without a space, of right-to-left script and of emoji stay in
 // their places.
 func TestHostileNamesInBrowser(t *testing.T) {

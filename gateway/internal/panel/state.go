@@ -10,6 +10,7 @@ type state struct {
 	Key    string // of mark and colour
 	Word   string
 	Effect string // in plain words
+	brief  string // the same, where word and mark say the rest
 	rank   int    // what needs attention more comes first; 0: nothing does
 }
 
@@ -28,14 +29,14 @@ const (
 // states lists all of them, in the order of the filters.
 func states() []state {
 	return []state{
-		{open, "Open", "cut off", 1},
-		{halfOpen, "Half-open", "on trial", 2},
-		{atRisk, "At risk", "passing, over 60 % of a limit", 3},
-		{shadowed, "Shadow", "would be cut off", 4},
-		{isolated, "Isolated", "cut off by hand", 5},
-		{heldClosed, "Held closed", "passing by hand", 6},
-		{inMaintenance, "Maintenance", "cut off as planned", 7},
-		{closed, "Closed", "passing", 0},
+		{open, "Open", "cut off", "cut off", 1},
+		{halfOpen, "Half-open", "on trial", "on trial", 2},
+		{atRisk, "At risk", "passing, over 60 % of a limit", "passing", 3},
+		{shadowed, "Shadow", "would be cut off", "passing", 4},
+		{isolated, "Isolated", "cut off by hand", "cut off", 5},
+		{heldClosed, "Held closed", "passing by hand", "passing", 6},
+		{inMaintenance, "Maintenance", "cut off as planned", "cut off", 7},
+		{closed, "Closed", "passing", "passing", 0},
 	}
 }
 
@@ -46,8 +47,12 @@ func stateOf(key string) state {
 			return s
 		}
 	}
-	return state{unknown, "Unknown", "no news", 0}
+	return state{unknown, "Unknown", "no news", "no news", 0}
 }
+
+// Says names the state with what it means for calls: to many who read it open is what
+// lets people through.
+func (s state) Says() string { return s.Word + ": " + s.brief }
 
 // stateIn returns the state with that key as callers feel it: in shadow mode all calls
 // pass while the rules say open or half-open.

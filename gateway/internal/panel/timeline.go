@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -49,12 +50,11 @@ type monthly struct {
 
 func (p *Panel) timeline(ctx context.Context, v *view, r *http.Request) error {
 	t := timeline{Choices: backs(), All: r.URL.Query().Get("all") != ""}
-	chosen := 2
-	for i, c := range t.Choices {
-		if c.Key == r.URL.Query().Get("back") {
-			chosen = i
-		}
+	begin, err := historyBegins(ctx, v.read)
+	if err != nil {
+		return err
 	}
+	chosen := chosenOf(t.Choices, r.URL.Query().Get("back"), v.Now.Sub(begin))
 	t.Choices[chosen].Here = true
 	t.Back = t.Choices[chosen].Key
 	from := v.Now.Add(-t.Choices[chosen].length)
@@ -70,6 +70,16 @@ func (p *Panel) timeline(ctx context.Context, v *view, r *http.Request) error {
 	}
 	v.Page, v.Title, v.Renew, v.Of = "timeline", "Timeline", 120, t
 	return nil
+}
+
+// chosenOf is the choice with that key, or else the shortest that shows all that is
+// known, of those up to a day.
+func chosenOf(choices []choice, key string, known time.Duration) int {
+	if i := slices.IndexFunc(choices, func(c choice) bool { return c.Key == key }); i >= 0 {
+		return i
+	}
+	const longest = 2
+	return slices.IndexFunc(choices, func(c choice) bool { return c.length >= min(known, choices[longest].length) })
 }
 
 // months returns how each dependency fared in this month and the one before.

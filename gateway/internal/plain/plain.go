@@ -62,3 +62,16 @@ func Refused(fault string) string {
 	}
 	return text
 }
+
+// Because joins why something was cut off and the failure behind it, unless the one
+// tells the other.
+func Because(why, failure string) string {
+	const suspicion = "longer than usual"
+	switch {
+	case strings.Contains(why, failure), strings.Contains(why, suspicion) && strings.Contains(failure, suspicion):
+		return why
+	case why == "":
+		return failure
+	}
+	return why + ": " + failure
+}

@@ -51,3 +51,18 @@ func TestRefused(t *testing.T) {
 		}
 	}
 }
+
+func TestBecause(t *testing.T) {
+	for _, c := range [][3]string{
+		{"8 bad calls in a row (limit 5)", "answered 500", "8 bad calls in a row (limit 5): answered 500"},
+		{"8 bad calls in a row (limit 5)", "", "8 bad calls in a row (limit 5)"},
+		{"6 bad calls in a row, 4 of them running longer than usual (0.314 s)", "no answer within 0.314 s, longer than usual", "6 bad calls in a row, 4 of them running longer than usual (0.314 s)"},
+		{"6 bad calls in a row, 4 of them running longer than usual (0.314 s)", "answered 500", "6 bad calls in a row, 4 of them running longer than usual (0.314 s): answered 500"},
+		{"it says: answered 500", "answered 500", "it says: answered 500"},
+		{"", "answered 500", "answered 500"},
+	} {
+		if got := Because(c[0], c[1]); got != c[2] {
+			t.Errorf("%q and %q: %q, want %q", c[0], c[1], got, c[2])
+		}
+	}
+}

@@ -15,7 +15,9 @@ const chosen = (name) => one(`input[name="${name}"]:checked`);
 // fill shows the dependency that is acted on.
 function fill(d) {
   was = d;
-  const texts = { id: d.id, name: d.name === d.id ? '' : d.name, state: d.state, explain: `(${d.effect}): ${d.why}` };
+  const out = (d.state === 'open' || d.state === 'half-open') && !d.shadow;
+  const isolate = out ? 'Keep it cut off, with no trials, even if it is well again before.' : 'Cut all calls off. Callers are answered at once.';
+  const texts = { id: d.id, name: d.name === d.id ? '' : d.name, state: `${d.state}: ${d.effect}`, explain: `— ${d.why}`, isolate };
   for (const e of dialog.querySelectorAll('[data-fill]')) e.textContent = texts[e.dataset.fill];
   one('[data-only="override"]').hidden = !d.override;
 }
@@ -51,7 +53,7 @@ async function open(id, mode) {
   one('[data-fault]').textContent = '';
   fill(d);
   if (mode === 'release' && !d.override) {
-    tell(`Nothing was set by hand on ${d.id}: it is ${d.state} (${d.effect}) by itself.`);
+    tell(`Nothing was set by hand on ${d.id}: it is ${d.state}: ${d.effect}, by itself.`);
     return;
   }
   one(`[name="mode"][value="${mode ?? (d.override ? 'release' : 'isolated')}"]`).checked = true;

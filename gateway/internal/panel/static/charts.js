@@ -169,7 +169,7 @@ function draw() {
   const marked = bands(points, step);
   const limit = Number(box.dataset.limit);
   charts.push(chart(box.querySelector('[data-chart="share"]'), [xs, shares], {
-    height: 190, range: [0, 100], line: '--open', limit, text: `opens at ${limit} %`, marked, across,
+    height: 190, range: [0, 100], line: '--open', limit, text: `limit ${limit} %`, marked, across,
   }));
   charts.push(chart(box.querySelector('[data-chart="p95"]'), [xs, p95s], {
     height: 150, range: (_, __, most) => [0, Math.max(1, most * 1.15)], line: '--link', limit: Number(box.dataset.slow), text: 'slow', marked, across,

@@ -14,8 +14,8 @@ const every = 3000;
 let was;
 
 const words = {
-  closed: 'Calls pass', open: 'Cut off', 'half-open': 'On trial', isolated: 'Cut off by hand',
-  shadowed: 'Calls pass, would be cut off (shadow)', 'held-closed': 'Calls pass, by hand', maintenance: 'Cut off as planned', unknown: 'No news',
+  closed: 'Calls have passed', open: 'Cut off', 'half-open': 'On trial', isolated: 'Cut off by hand',
+  shadowed: 'Calls pass, would be cut off (shadow)', 'held-closed': 'Calls pass by hand', maintenance: 'Cut off as planned', unknown: 'No news',
 };
 
 const isSet = () => Boolean(was.override) && was.state !== 'maintenance';
@@ -27,7 +27,8 @@ function show(d) {
   one('[data-head]').className = `head ${state}`;
   one('[data-mark]').setAttribute('class', `mark ${state}`);
   one('[data-mark] use').setAttribute('href', `#mark:${state}`);
-  one('[data-name]').textContent = d.name === d.id ? '' : d.name;
+  one('[data-name]').textContent = d.name;
+  one('[data-id-too]').textContent = d.name === d.id ? '' : d.id;
   // An outage lasts over failed trials; what it rests on is of the last of them.
   const ofStep = Date.parse(d.since);
   const since = d.state === 'open' || d.state === 'half-open' ? Date.parse(d.cut_off_since ?? d.since) : ofStep;
@@ -72,6 +73,8 @@ function ask(open) {
   one('[data-fault]').textContent = '';
   one('[data-spans]').hidden = isSet();
   one('[data-submit]').textContent = name();
+  one('[data-means]').textContent = isSet() ? 'The rules decide again. One that was isolated is tried first.'
+    : `Nobody is asked at ${was.name} until then: callers are answered at once.`;
   show(was);
   (open ? form.querySelector('textarea') : one('[data-begin]')).focus();
 }

@@ -4,10 +4,13 @@
 import { localise, span } from './clock.js';
 import { morph } from './morph.js';
 import { show, showSpared } from './numbers.js';
+import { put } from './states.js';
 
 const silentFor = 4000; // numbers come every 2 s
 const mostRows = 200; // of which an address is made: servers take no endless one
 const failedTook = 200; // ms; so a page that did not come is asked for again in 2 s
+const fewRows = 100;
+const lateAfter = 3000;
 let heard = Date.now();
 let stops = false; // the gateway said so
 let source;
@@ -46,8 +49,9 @@ function connect() {
   for (const kind of ['transition', 'act', 'maintenance', 'removed']) {
     source.addEventListener(kind, (e) => {
       hear();
-      const { dependency } = JSON.parse(e.data);
-      refresh(dependency ? [dependency] : undefined);
+      const change = JSON.parse(e.data);
+      if (kind === 'transition') tell(change);
+      refresh(change.dependency ? [change.dependency] : undefined);
     });
   }
   source.addEventListener('spared', (e) => showSpared(JSON.parse(e.data)));
@@ -68,12 +72,13 @@ function hear() {
 function judge() {
   const silent = Date.now() - heard;
   const live = !stops && silent <= silentFor;
+  const late = dueSince ? Date.now() - dueSince : 0;
+  let [is, word] = ['no', 'Not live'];
+  if (live) [is, word] = late > lateAfter ? ['late', `${span(late)} behind`] : ['yes', 'Live'];
   const sign = document.querySelector('[data-live]');
-  const word = live ? 'Live' : 'Not live';
-  if (sign.dataset.live !== (live ? 'yes' : 'no')) {
-    sign.dataset.live = live ? 'yes' : 'no';
-    sign.querySelector('b').textContent = word;
-  }
+  if (sign.dataset.live !== is) sign.dataset.live = is;
+  const text = sign.querySelector('b');
+  if (text.textContent !== word) text.textContent = word;
   document.querySelector('[data-not-live]').hidden = live;
   document.documentElement.toggleAttribute('data-stale', !live);
   if (!live) {
@@ -93,6 +98,15 @@ async function reopen() {
   }
 }
 
+let untold = []; // changes of state that the page that was asked for may not have yet
+
+// tell shows a change of state at once, and again if an older page comes after it.
+function tell(change) {
+  untold.push(change);
+  put(change);
+}
+
+let dueSince; // what happened then is not shown yet; undefined: all is
 let pending = false;
 let again = false;
 let took = 0; // the last time
@@ -101,8 +115,10 @@ let whole = false; // nobody knows which
 
 // refresh renews once for all that happens at about the same time, and the more
 // rarely the longer that takes: many viewers of many dependencies must not be a load.
-// ids are the dependencies whose rows are not right any more; without, all may be.
+// Few are none, however slow the way to the gateway is. ids are the dependencies whose
+// rows are not right any more; without, all may be.
 export function refresh(ids) {
+  dueSince ??= Date.now();
   if (ids) ids.forEach((id) => rows.add(id));
   else whole = true;
   if (pending) {
@@ -110,14 +126,18 @@ export function refresh(ids) {
     return;
   }
   pending = true;
+  const shown = document.querySelectorAll('[data-state]').length;
+  const longest = shown > 0 && shown <= fewRows ? 2e3 : 10e3;
   setTimeout(async () => {
     again = false;
-    const began = performance.now();
+    const began = Date.now();
     const came = await renew();
-    took = came ? performance.now() - began : failedTook;
+    took = came ? Date.now() - began : failedTook;
+    if (!again) dueSince = undefined;
+    else if (came) dueSince = began;
     pending = false;
     if (again) refresh([]);
-  }, Math.min(10e3, Math.max(200, 10 * took)));
+  }, Math.min(longest, Math.max(200, 10 * took)));
 }
 
 // wanted is the address of the page, of the list of all dependencies with only those
@@ -149,11 +169,14 @@ async function load() {
 // renew loads the page again and changes of it what differs. It returns false if the
 // page did not come.
 async function renew() {
+  const before = untold.length;
   const text = await load();
   if (text === null) return false;
   const fresh = new DOMParser().parseFromString(text, 'text/html');
   if (!fresh.querySelector('main')) return true;
   for (const part of ['[data-banners]', 'main']) morph(document.querySelector(part), fresh.querySelector(part));
+  untold = untold.slice(before);
+  untold.forEach(put);
   document.title = fresh.title;
   say(fresh.title);
   localise();
