@@ -127,6 +127,7 @@ func TestFleetPagesAreLive(t *testing.T) {
 	b.until(`document.querySelector('tr[data-id="hotel-5"] .tag')?.textContent === 'not yet shared' && document.querySelector('.card.isolated').textContent.includes('Not yet shared')`)
 	h.agreed = map[string]*fleet.BreakerStatus{}
 	h.agree("hotel-5", recloser.Isolated, fleet.Seen{})
+	h.agree("hotel-2", recloser.Closed, fleet.Seen{}) // as in a fleet: what is seen of it later is told
 	h.trip("hotel-2")
 	b.until(`document.querySelector('.card.open') !== null`)
 	h.agree("hotel-2", recloser.Open, fleet.Seen{By: 2, Of: 3})
