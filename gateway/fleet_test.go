@@ -166,6 +166,72 @@ func TestG11_ThreeNodesProbeAsOne(t *testing.T) {
 	eventually.True(t, patience, func() bool { return s.pings.Load() > before }, "it to probe")
 }
 
+// What one node alone cuts off by its own rules, as the others have no callers and the
+// health check lies, is told as well, by the sender.
+func TestFleetTellsOfOneNode(t *testing.T) {
+	s := newSite(t)
+	sender := -1
+	eventually.True(t, patience, func() bool {
+		for i, g := range s.nodes {
+			if g.member.leads(roleSender) {
+				sender = i
+			}
+		}
+		return sender >= 0
+	}, "a node to send messages")
+	other := (sender + 1) % len(s.nodes)
+	s.lies.Store(true)
+	s.down.Store(true)
+	for range 5 {
+		s.call(t, other)
+	}
+	s.card(t, "is cut off", "cut off at "+s.nodes[other].member.node.Status().Node+", by the rules there; the other nodes still call it")
+	if n := s.state(sender); n != recloser.Closed {
+		t.Errorf("it is %s at the sender", n)
+	}
+	s.down.Store(false)
+	eventually.True(t, patience, func() bool {
+		s.call(t, other)
+		return s.state(other) == recloser.Closed
+	}, "it to be closed again")
+	s.card(t, "is back")
+	s.noCard(t)
+}
+
+// A transition of the sender's own breaker does not end what goes on elsewhere.
+func TestApart(t *testing.T) {
+	now := map[string]fleet.Seen{}
+	a := apart{now: func() map[string]fleet.Seen { return now }}
+	at := time.Now()
+	told := ""
+	look := func(after time.Duration) string {
+		told = ""
+		at = at.Add(after)
+		a.look(at, func(t recloser.Transition) { told += fmt.Sprint(t.Name, " ", t.To, " ", t.Note, ";") })
+		return told
+	}
+	now["x"] = fleet.Seen{By: 1, Of: 3, Who: "gate-2", Own: true}
+	for i, step := range []struct {
+		after time.Duration
+		want  string
+		holds bool
+	}{{0, "", false}, {apartAfter - 1, "", false}, {1, "x open gate-2;", true}, {time.Hour, "", true}} {
+		if got := look(step.after); got != step.want || a.holds("x") != step.holds {
+			t.Errorf("step %d: told %q, holds %t", i, got, a.holds("x"))
+		}
+	}
+	delete(now, "x")
+	if got := look(time.Second); got != "x closed ;" || a.holds("x") {
+		t.Errorf("at its end: told %q, holds %t", got, a.holds("x"))
+	}
+	now["x"] = fleet.Seen{}
+	look(0)
+	delete(now, "x")
+	if got := look(time.Second); got != "" {
+		t.Errorf("of what was over soon: told %q", got)
+	}
+}
+
 // While the store is away three of many nodes tell what they see, beside the last sender.
 func TestFleetStandIns(t *testing.T) {
 	now := time.Now()

@@ -21,6 +21,7 @@ type sender struct {
 	leads   func() bool
 	make    func() *alert.Alerts // with what the history knows now
 	all     func() []*dependency.Dependency
+	apart   apart
 	history *history.History
 	log     *slog.Logger
 
@@ -56,7 +57,12 @@ func (s *sender) look() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.stopped || leads == s.sends:
+	case s.stopped:
+	case leads && s.sends:
+		if !s.alone {
+			s.apart.look(time.Now(), s.hearApart)
+		}
+	case leads == s.sends:
 	case leads:
 		s.begin()
 	default:
@@ -64,7 +70,17 @@ func (s *sender) look() {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel() // it sends what waits
 		s.alerts.Stop(ctx)
-		s.alerts, s.sends = s.make(), false
+		s.alerts, s.sends, s.apart.seen = s.make(), false, nil
+	}
+}
+
+// hearApart takes in what other nodes do each for itself. This node's own breaker tells
+// of its ends itself. It needs mu.
+func (s *sender) hearApart(t recloser.Transition) {
+	for _, d := range s.all() {
+		if d.ID == t.Name && (t.To == recloser.Open || d.Breaker.State() == recloser.Closed) {
+			s.alerts.Listen(t)
+		}
 	}
 }
 
@@ -105,6 +121,9 @@ func (s *sender) stop(ctx context.Context) {
 func (s *sender) listen(t recloser.Transition) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if t.To == recloser.Closed && s.apart.holds(t.Name) {
+		return // it is not over elsewhere
+	}
 	if s.sends || s.alone && !s.stopped {
 		s.alerts.Listen(t)
 	}

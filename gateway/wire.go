@@ -83,7 +83,7 @@ func New(o Options) (*Gateway, error) {
 	}
 	g.sender = newSender(&sender{
 		alone: g.member == nil, leads: func() bool { return g.member.leads(roleSender) },
-		make: g.newAlerts, all: g.deps.All, history: g.history, log: o.Log,
+		make: g.newAlerts, all: g.deps.All, apart: apart{now: g.member.apart}, history: g.history, log: o.Log,
 	})
 	g.maintenance = maintenance.New(maintenance.Options{
 		Breakers: g.deps,

@@ -225,7 +225,7 @@ func (f *facts) common(m Message) {
 func (f *facts) began(w Why) {
 	switch w.Reason {
 	case "":
-	case recloser.ReasonFleet: // what nodes say may be what a probe was answered
+	case recloser.ReasonFleet, ReasonApart: // what nodes say may be what a probe was answered, and names are theirs
 		f.foreign("Why", w.InWords())
 	default:
 		f.add("Why", w.InWords())

@@ -108,6 +108,10 @@ type Why struct {
 	Note    string          `json:"note,omitempty"`
 }
 
+// ReasonApart is of what nodes of a fleet cut off each by its own rules, and others do not.
+// The transition's note names them.
+const ReasonApart recloser.Reason = "apart"
+
 // Limits are what calls are measured by.
 type Limits struct {
 	Rate   float64       `json:"rate,omitempty"`   // share of bad calls; 0: none
@@ -129,7 +133,7 @@ func WhyOf(t recloser.Transition) Why {
 	if t.Reason == recloser.ReasonSuspected {
 		w.Text = t.Why()
 	}
-	if t.Reason == recloser.ReasonFleet {
+	if t.Reason == recloser.ReasonFleet || t.Reason == ReasonApart {
 		w.Text, w.Note = Tidy(withoutPaths(t.Note)), "" // it is no operator's
 	}
 	if t.Cause != nil {

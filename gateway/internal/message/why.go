@@ -35,6 +35,11 @@ func (w Why) InWords() string {
 			return "all nodes together decided so"
 		}
 		return "all nodes together: " + w.Text
+	case ReasonApart:
+		if w.To == recloser.Closed {
+			return "no node cuts it off any more"
+		}
+		return "cut off at " + w.Text + ", by the rules there; the other nodes still call it"
 	case recloser.ReasonProbe:
 		return "probes of it failed"
 	case recloser.ReasonWitness:
