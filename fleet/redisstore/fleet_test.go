@@ -1,3 +1,5 @@
+//go:build !race
+
 package redisstore_test
 
 import (
