@@ -158,13 +158,14 @@ func (r *Rule) enoughLately(reports []report, need int, occasions uint64, v *ver
 		if rep.failing() {
 			run, calls = max(run, uint64(r.Failures)), most
 		}
-		last = last.plus(count{calls - min(run, calls), min(run, calls)})
 		if run > 0 {
 			seen++
 		}
-		whole := count{calls - min(run, calls), run}
-		if all = all.plus(whole); run > worst.Bad {
-			worst = whole
+		bad := min(run, calls)
+		good := calls - bad
+		last, all = last.plus(count{good, bad}), all.plus(count{good, run})
+		if run > worst.Bad {
+			worst = count{good, run}
 		}
 	}
 	if last.Bad < uint64(r.Failures) || float64(last.Bad) < r.Rate*float64(last.calls()) {
