@@ -56,11 +56,17 @@ func (a *answer) Write(p []byte) (n int, err error) {
 		return a.ResponseWriter.Write(p)
 	}
 	a.written = heldBack
-	for {
-		part := p[n:min(len(p), n+piece)]
+	return inPieces(p, func(part []byte) (int, error) {
 		a.begin()
-		m, err := a.ResponseWriter.Write(part)
-		a.done()
+		defer a.done()
+		return a.ResponseWriter.Write(part)
+	})
+}
+
+// inPieces writes all of p, a piece at a time.
+func inPieces(p []byte, write func([]byte) (int, error)) (n int, err error) {
+	for {
+		m, err := write(p[n:min(len(p), n+piece)])
 		if n += m; err != nil || n >= len(p) {
 			return n, err
 		}
@@ -114,14 +120,10 @@ type takenOver struct {
 
 // Write implements net.Conn.
 func (c *takenOver) Write(p []byte) (n int, err error) {
-	for {
-		part := p[n:min(len(p), n+piece)]
+	return inPieces(p, func(part []byte) (int, error) {
 		_ = c.SetWriteDeadline(time.Now().Add(c.pause))
-		m, err := c.Conn.Write(part)
-		if n += m; err != nil || n >= len(p) {
-			return n, err
-		}
-	}
+		return c.Conn.Write(part)
+	})
 }
 
 // CloseWrite says that nothing more will come, as both kinds of connections that
