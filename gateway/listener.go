@@ -18,17 +18,17 @@ import (
 
 // listener is an address with the server behind it.
 type listener struct {
-	setting string // what sets the address in the config
-	address string
-	tls     *tls.Config // nil: plain HTTP
-	server  *http.Server
-	socket  net.Listener
-	cutOff  context.CancelFunc // ends what Shutdown does not know about: upgraded connections
-	running atomic.Int64       // requests that are being answered
+	setting    string // what sets the address in the config
+	address    string
+	tls        *tls.Config // nil: plain HTTP
+	server     *http.Server
+	answerIdle time.Duration // see config.Limits
+	socket     net.Listener
+	cutOff     context.CancelFunc // ends what Shutdown does not know about: upgraded connections
+	running    atomic.Int64       // requests that are being answered
 
-	mu       sync.Mutex
-	fresh    map[net.Conn]struct{} // connections whose first request is not complete
-	stopping bool
+	fresh    sync.Map // connections whose first request is not complete; they are its keys
+	stopping atomic.Bool
 }
 
 // newListener returns a listener that is not open yet. limits are what a client
@@ -40,9 +40,9 @@ func newListener(setting, address string, secure *tls.Config, limits config.Limi
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(secure != nil)
 	protocols.SetUnencryptedHTTP2(secure == nil)
-	l := &listener{setting: setting, address: address, tls: secure, cutOff: cutOff, fresh: make(map[net.Conn]struct{})}
+	l := &listener{setting: setting, address: address, tls: secure, cutOff: cutOff, answerIdle: limits.AnswerIdle}
 	l.server = &http.Server{
-		Handler:           l.counted(answering(limits.AnswerIdle, handler)),
+		Handler:           l.counted(impatientStreams(limits.AnswerIdle, handler)),
 		Protocols:         protocols,
 		TLSConfig:         secure,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: limits.Streams},
@@ -65,29 +65,22 @@ func (l *listener) counted(h http.Handler) http.Handler {
 }
 
 func (l *listener) follow(conn net.Conn, state http.ConnState) {
-	if state == http.StateNew {
-		limitUnsent(conn)
+	if state != http.StateNew {
+		l.fresh.Delete(conn)
+		return
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	switch {
-	case state != http.StateNew:
-		delete(l.fresh, conn)
-	case l.stopping:
+	l.fresh.Store(conn, nil)
+	if l.stopping.Load() {
 		_ = conn.Close()
-	default:
-		l.fresh[conn] = struct{}{}
 	}
 }
 
 // closeFresh closes connections that have sent no complete request. Shutdown
 // would wait for one, and not answer it then.
 func (l *listener) closeFresh() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.stopping = true
-	for conn := range l.fresh {
-		_ = conn.Close()
+	l.stopping.Store(true)
+	for conn := range l.fresh.Range {
+		_ = conn.(net.Conn).Close()
 	}
 }
 
@@ -95,7 +88,7 @@ func (l *listener) closeFresh() {
 func (l *listener) open(ctx context.Context, file string) error {
 	socket, err := new(net.ListenConfig).Listen(ctx, "tcp", l.address)
 	if err == nil {
-		l.socket = socket
+		l.socket = impatientListener{socket, l.answerIdle}
 		return nil
 	}
 	why, do := err.Error(), "set another address"

@@ -99,6 +99,9 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // climbs also looks through more escapings, at the separator of Windows and at
 // what may end a name: servers behind differ in what they decode.
 func climbs(part string) bool {
+	if strings.IndexByte(part, '.') < 0 && strings.IndexByte(part, '%') < 0 { // as nearly all
+		return false
+	}
 	for range 4 {
 		for piece := range strings.FieldsFuncSeq(part, func(c rune) bool { return c == '/' || c == '\\' }) {
 			if end := strings.IndexAny(piece, ";?#\x00"); end >= 0 {

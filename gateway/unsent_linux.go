@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"crypto/tls"
 	"net"
 
 	"golang.org/x/sys/unix"
@@ -14,9 +13,6 @@ const mostUnsent = 128 << 10
 // only once a third of them is gone, and one that reads slowly would look as if it had
 // stopped.
 func limitUnsent(conn net.Conn) {
-	if secure, ok := conn.(*tls.Conn); ok {
-		conn = secure.NetConn()
-	}
 	tcp, ok := conn.(*net.TCPConn)
 	if !ok {
 		return

@@ -2,13 +2,11 @@ package httpbreaker
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"net/http"
 	"runtime"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/recloser-go/recloser"
 )
@@ -51,14 +49,15 @@ func (c *detachedContext) Err() error {
 	return err
 }
 
-var errSlowWitness = errors.New("httpbreaker: no answer, though it was waited for without the caller")
-
-func (t *Transport) detaches(permit *recloser.Permit) bool { return t.Detach && t.releases(permit) }
+func (t *Transport) detaches(caller Caller, permit *recloser.Permit) bool {
+	return t.Detach && caller == nil && t.releases(permit)
+}
 
 // sendDetached is send for a request that need not wait for the base transport.
 func (t *Transport) sendDetached(x *exchange, permit *recloser.Permit) (*http.Response, error) {
 	d := &detached{t: t, x: x, permit: permit, answer: make(chan answered, 1)}
-	x.wait, d.out = t.startWait(x.req, permit)
+	x.wait = &x.waiting
+	d.out = t.startWait(x.wait, x.req, permit)
 	go d.run()
 	released := permit.Released()
 	select {
@@ -132,8 +131,7 @@ func (d *detached) release(err error) bool {
 	d.settled = true
 	w := d.x.wait
 	if w.sentWholly() && d.permit.Witness() && w.unfollow() {
-		slow := &Cut{Outcome: recloser.Ignored, Err: errSlowWitness}
-		w.expire = time.AfterFunc(d.permit.SlowIn(), func() { w.cutShort(slow) })
+		w.watchWitness()
 	} else {
 		w.cutShort(&Cut{Outcome: recloser.Ignored, Err: err})
 	}

@@ -20,11 +20,12 @@ type reporter interface {
 
 // exchange is one admitted request and its response.
 type exchange struct {
-	permit reporter
-	own    recloser.Permit // what permit points to, unless the caller of Send holds it
-	req    *http.Request   // the caller's
-	wait   *wait           // nil: nothing of ours can cut it short
-	body   io.ReadCloser   // of the response
+	permit  reporter
+	own     recloser.Permit // what permit points to, unless the caller of Send holds it
+	req     *http.Request   // the caller's
+	wait    *wait           // nil: nothing of ours can cut it short
+	waiting wait            // what wait points to
+	body    io.ReadCloser   // of the response
 }
 
 // newExchange takes over a permit: see moved.
@@ -136,6 +137,14 @@ func (x *exchange) succeed() { x.permit.Done(nil) }
 // stopWaiting ends the wait for the headers; false if it was cut short.
 func (x *exchange) stopWaiting() (inTime bool) {
 	return x.wait == nil || x.wait.stopWatching()
+}
+
+// left returns why the caller went before the end; nil: he has not.
+func (x *exchange) left() error {
+	if x.wait == nil {
+		return nil
+	}
+	return x.wait.left
 }
 
 // release lets go of the context, once nothing more is read under it.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/internal/expiry"
 )
 
 // Transport sends requests through breakers. Its zero value is ready to use;
@@ -48,7 +49,8 @@ type Transport struct {
 	Timeout time.Duration
 
 	// KeepOnTrip lets requests wait on for their response when the breaker
-	// trips, even if recloser.Config.CancelOnTrip is set.
+	// trips, even if recloser.Config.CancelOnTrip is set. Else a trip ends a wait at
+	// once, or once it has lasted for 20 ms.
 	KeepOnTrip bool
 
 	// Detach sends each request on a goroutine of its own, if its breaker has
@@ -60,7 +62,9 @@ type Transport struct {
 	// come with a permit, see Send.
 	Detach bool
 
-	tooLate func() error // what is wrong after Timeout; nil: a *timeoutError
+	tooLate  func() error // what is wrong after Timeout; nil: a *timeoutError
+	timeouts expiry.Queue // of waits
+	young    expiry.Queue // of waits that nothing watches yet
 
 	once    sync.Once
 	perHost func(*http.Request) *recloser.Breaker
@@ -86,8 +90,26 @@ func isDefaultPort(scheme, port string) bool {
 	return scheme == "http" && port == "80" || scheme == "https" && port == "443"
 }
 
+// Caller is who waits for a response and may go before it comes.
+type Caller interface {
+	// Leave answers him, who got err, and reports true once that is done. If it reports
+	// false he has to stay, and his request is cut short like all others that a trip
+	// releases. It is called once for a request at most, on a goroutine of its own.
+	Leave(err error) bool
+}
+
 // RoundTrip implements http.RoundTripper.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	return t.RoundTripFor(nil, req)
+}
+
+// RoundTripFor is RoundTrip for a caller whose request may run on without him as a
+// witness, see recloser.Permit.Witness, as with Detach but at no cost for each request.
+// It does not return before the witness has ended, and returns the error that its caller
+// got. So it is for who serves a client and can answer him meanwhile; the request's
+// context must outlast the client. Detach does not matter then. If caller is nil it is
+// RoundTrip.
+func (t *Transport) RoundTripFor(caller Caller, req *http.Request) (*http.Response, error) {
 	b := t.breaker(req)
 	if b == nil {
 		return t.Send(req, &recloser.Permit{})
@@ -99,6 +121,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	if t.watches(req, &permit) {
 		x := newExchange(req, &permit)
+		x.waiting.caller = caller
 		return t.send(x, &x.own)
 	}
 	// From here on as in send, but nothing is allocated for a good response
@@ -144,12 +167,13 @@ func (t *Transport) Send(req *http.Request, permit *recloser.Permit) (*http.Resp
 }
 
 func (t *Transport) send(x *exchange, permit *recloser.Permit) (*http.Response, error) {
-	if t.detaches(permit) {
+	if t.detaches(x.waiting.caller, permit) {
 		return t.sendDetached(x, permit)
 	}
 	out := x.req
 	if t.watches(x.req, permit) {
-		x.wait, out = t.startWait(x.req, permit)
+		x.wait = &x.waiting
+		out = t.startWait(x.wait, x.req, permit)
 	}
 	returned := false
 	defer func() {
@@ -159,7 +183,14 @@ func (t *Transport) send(x *exchange, permit *recloser.Permit) (*http.Response, 
 	}()
 	resp, err := t.base().RoundTrip(out)
 	returned = true
-	return t.settle(x, out, resp, err)
+	resp, err = t.settle(x, out, resp, err)
+	if why := x.left(); why != nil { // nobody sees the answer
+		if resp != nil {
+			closeBody(resp.Body)
+		}
+		return nil, why
+	}
+	return resp, err
 }
 
 var errNoResponse = errors.New("httpbreaker: the base transport returned neither a response nor an error")

@@ -49,9 +49,7 @@ func (w *wait) reading() {
 		return
 	}
 	w.asked = true
-	if w.timer != nil {
-		w.timer.Stop()
-	}
+	w.stopTimer()
 	if !w.sending {
 		w.sending = true
 		w.permit.Sending()
@@ -69,10 +67,8 @@ func (w *wait) read(err error) {
 	if w.over {
 		return
 	}
-	if w.timer != nil {
-		w.timer.Reset(w.timeout)
-		w.from = w.permit.Age()
-	}
+	w.startTimer(w.timeout)
+	w.from = w.permit.Age()
 	if err != nil && w.sending {
 		w.sending = false
 		w.permit.Sent()

@@ -2,25 +2,30 @@ package httpbreaker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"sync"
 	"time"
 
 	"github.com/recloser-go/recloser"
+	"github.com/recloser-go/recloser/internal/expiry"
 )
 
 // wait is the wait for the response headers, and what may cut it short: a
 // timeout, or a trip. It also knows how far the request's body is.
 type wait struct {
+	t      *Transport
+	caller Caller // nil: he stays
 	permit *recloser.Permit
 	ctx    context.Context         // of the request that goes out
 	cancel context.CancelCauseFunc // nil: nothing of ours can cancel it
 
 	timeout time.Duration
-	timer   *time.Timer   // nil: no timeout; guarded by mu, as is
-	from    time.Duration // the permit's age when it began
-	stop    func() bool   // ends the watch for a trip; nil: there is none
+	next    expiry.Entry  // when Expire has something to do; guarded by mu, as are the next three
+	queue   *expiry.Queue // that of next; nil: none
+	from    time.Duration // the permit's age when the timeout began
+	stop    func() bool   // ends the watch for a trip; nil: there is none (yet)
 
 	follow func() bool // of a detached request: ends what ends it with its caller
 	expire *time.Timer // of a witness: when it is slow; nil: it is none
@@ -31,6 +36,7 @@ type wait struct {
 	sending bool       // the request's body is being sent
 	sent    bool       // it is, or there is none
 	bodyErr error      // why the request's body could not be read
+	left    error      // why the caller has gone, who left a witness behind
 }
 
 // timeoutError is a net.Error, so that callers can treat it as any time-out.
@@ -49,30 +55,35 @@ func (t *Transport) late() error {
 	return &timeoutError{t.Timeout}
 }
 
-// startWait begins the wait and returns it with the request to send:
-// RoundTrippers must not change the one they are given.
-func (t *Transport) startWait(req *http.Request, permit *recloser.Permit) (*wait, *http.Request) {
-	w := &wait{permit: permit, ctx: req.Context(), sent: !hasBody(req)}
-	releases, detaches := t.releases(permit), t.detaches(permit)
+// young is for how long a wait is left alone: most are over by then, and to watch for a
+// trip costs as much as the breaker itself.
+const young = 20 * time.Millisecond
+
+// startWait begins the wait w and returns the request to send: RoundTrippers must not
+// change the one they are given.
+func (t *Transport) startWait(w *wait, req *http.Request, permit *recloser.Permit) *http.Request {
+	w.t, w.permit, w.ctx, w.sent = t, permit, req.Context(), !hasBody(req)
+	releases, detaches := t.releases(permit), t.detaches(w.caller, permit)
 	if detaches {
 		w.ctx = context.WithoutCancel(w.ctx)
 	}
 	if t.Timeout > 0 || releases {
 		w.ctx, w.cancel = context.WithCancelCause(w.ctx)
 	}
-	if t.Timeout > 0 {
-		w.timeout = t.Timeout
-		w.mu.Lock()
-		w.timer = time.AfterFunc(w.timeout, func() { w.timeUp(t.late) })
-		w.from = permit.Age()
-		w.mu.Unlock()
+	w.mu.Lock()
+	w.timeout, w.from = max(0, t.Timeout), permit.Age()
+	switch {
+	case !releases || detaches:
+		w.startTimer(w.timeout)
+	case !w.sent: // its timer is not its own
+		w.watch()
+		w.startTimer(w.timeout)
+	case w.timeout > 0:
+		w.enter(&t.young, min(young, w.timeout))
+	default:
+		w.enter(&t.young, young)
 	}
-	if releases && !detaches {
-		released := permit.Released()
-		w.stop = context.AfterFunc(released, func() {
-			w.cutShort(&Cut{Outcome: recloser.Ignored, Err: context.Cause(released)})
-		})
-	}
+	w.mu.Unlock()
 	var out *http.Request
 	if detaches {
 		out = w.detach(req)
@@ -82,7 +93,13 @@ func (t *Transport) startWait(req *http.Request, permit *recloser.Permit) (*wait
 	if hasBody(req) {
 		w.watchUpload(out)
 	}
-	return w, out
+	return out
+}
+
+// watch watches for a trip.
+func (w *wait) watch() {
+	released := w.permit.Released()
+	w.stop = context.AfterFunc(released, func() { w.release(context.Cause(released)) })
 }
 
 // watches reports whether a request needs a wait of this kind.
@@ -97,20 +114,50 @@ func (t *Transport) releases(permit *recloser.Permit) bool {
 
 func hasBody(req *http.Request) bool { return req.Body != nil && req.Body != http.NoBody }
 
-// timeUp cuts the wait short, unless the timeout is not over by the breaker's clock:
-// that this process stood still says nothing about the dependency, whose answer may
-// be here and unread.
-func (w *wait) timeUp(late func() error) {
-	w.mu.Lock()
-	if rest := left(w.timeout, w.from, w.permit.Age()); rest > 0 || w.asked {
-		defer w.mu.Unlock()
-		if !w.asked && !w.over {
-			w.timer.Reset(rest)
-		}
+// startTimer has the timeout be over within that time, and at no other, if there is one.
+func (w *wait) startTimer(within time.Duration) {
+	if w.timeout > 0 {
+		w.enter(&w.t.timeouts, within)
+	}
+}
+
+func (w *wait) enter(q *expiry.Queue, within time.Duration) {
+	w.queue = q
+	q.Add(&w.next, w, within)
+}
+
+// stopTimer has Expire not be called.
+func (w *wait) stopTimer() {
+	if w.queue != nil {
+		w.queue.Remove(&w.next)
+	}
+}
+
+// Expire begins to watch for a trip, or cuts the wait short, unless the timeout is not
+// over by the breaker's clock: that this process stood still says nothing about the
+// dependency, whose answer may be here and unread.
+func (w *wait) Expire() {
+	if w.inTime() {
 		return
 	}
-	w.mu.Unlock()
-	w.cutShort(&Cut{Err: late()})
+	w.cutShort(&Cut{Err: w.t.late()})
+}
+
+func (w *wait) inTime() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.over || w.asked {
+		return true
+	}
+	if w.queue == &w.t.young {
+		w.watch()
+		w.queue = nil
+	}
+	rest := left(w.timeout, w.from, w.permit.Age())
+	if rest > 0 {
+		w.startTimer(rest)
+	}
+	return rest > 0 || w.timeout == 0
 }
 
 // left returns what is left of a timeout that began when a permit had one age, now
@@ -120,6 +167,35 @@ func left(timeout, then, now time.Duration) time.Duration {
 		return 0
 	}
 	return timeout - (now - then)
+}
+
+var errSlowWitness = errors.New("httpbreaker: no answer, though it was waited for without the caller")
+
+// release cuts the wait short because of a trip, unless the request is to run on
+// without its caller.
+func (w *wait) release(why error) {
+	if !w.leave(why) {
+		w.cutShort(&Cut{Outcome: recloser.Ignored, Err: why})
+	}
+}
+
+// leave lets the caller go; false if he has to stay until the wait is over, or it is.
+// An answer that comes meanwhile waits: it is decided whose it is.
+func (w *wait) leave(why error) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.over || w.caller == nil || !w.sent || !w.permit.Witness() || !w.caller.Leave(why) {
+		return false
+	}
+	w.left = why
+	w.watchWitness()
+	return true
+}
+
+// watchWitness cuts a witness short once it is slow.
+func (w *wait) watchWitness() {
+	slow := &Cut{Outcome: recloser.Ignored, Err: errSlowWitness}
+	w.expire = time.AfterFunc(w.permit.SlowIn(), func() { w.cutShort(slow) })
 }
 
 func (w *wait) cutShort(why *Cut) {
@@ -141,9 +217,7 @@ func (w *wait) end() bool {
 // false if it was cut short; the context is done then.
 func (w *wait) stopWatching() (inTime bool) {
 	inTime = w.end()
-	if w.timer != nil {
-		w.timer.Stop()
-	}
+	w.stopTimer()
 	if w.stop != nil {
 		w.stop()
 	}

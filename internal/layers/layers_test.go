@@ -14,7 +14,7 @@ import (
 // points back, and the folders of one layer do not know each other. Test files
 // are free, as nothing is built on them. Patterns are those of path.Match.
 var layers = [][]string{
-	{"internal/vtime", "internal/suggest", "internal/refusal", "internal/defaults", "internal/safely", "internal/fault", "internal/bucket", "internal/queue", "internal/filelock"},
+	{"internal/vtime", "internal/suggest", "internal/refusal", "internal/defaults", "internal/safely", "internal/fault", "internal/bucket", "internal/queue", "internal/expiry", "internal/filelock"},
 	{"."}, // the engine
 	{"guard", "fleet"},
 	{"httpbreaker", "grpcbreaker", "prombreaker", "otelbreaker", "compat/gobreaker", "scenario", "fleet/pgstore", "fleet/redisstore"},

@@ -8,11 +8,15 @@ import (
 	"time"
 
 	"github.com/recloser-go/recloser/gateway/internal/dependency"
+	"github.com/recloser-go/recloser/internal/expiry"
 )
 
 // sender sends requests to a dependency. It notes how long good answers take, and
 // does not wait for a body that has stopped in the middle.
-type sender struct{ dep *dependency.Dependency }
+type sender struct {
+	dep   *dependency.Dependency
+	idles expiry.Queue // of bodies that are waited for
+}
 
 // RoundTrip implements http.RoundTripper.
 func (s *sender) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -34,8 +38,8 @@ func (s *sender) RoundTrip(req *http.Request) (*http.Response, error) {
 		took -= time.Duration(body.end.Load())
 	}
 	s.dep.Learn(resp.StatusCode, took)
-	if idle := s.dep.BodyIdle; idle > 0 && resp.Body != nil && resp.Body != http.NoBody && resp.StatusCode != http.StatusSwitchingProtocols {
-		resp.Body = &received{ReadCloser: resp.Body, idle: idle}
+	if s.dep.BodyIdle > 0 && resp.Body != nil && resp.Body != http.NoBody && resp.StatusCode != http.StatusSwitchingProtocols {
+		resp.Body = &received{ReadCloser: resp.Body, of: s}
 	}
 	return resp, nil
 }
@@ -59,26 +63,23 @@ var errBodyIdle = errors.New("the response's body stopped in the middle")
 // counts as a pause: a client may read as slowly as it likes.
 type received struct {
 	io.ReadCloser
-	idle  time.Duration
-	timer *time.Timer
-	late  atomic.Bool
+	of   *sender
+	wait expiry.Entry
+	late atomic.Bool
 }
 
 func (b *received) Read(p []byte) (int, error) {
-	if b.timer == nil {
-		b.timer = time.AfterFunc(b.idle, b.cut)
-	} else {
-		b.timer.Reset(b.idle)
-	}
+	b.of.idles.Add(&b.wait, b, b.of.dep.BodyIdle)
 	n, err := b.ReadCloser.Read(p)
-	b.timer.Stop()
+	b.of.idles.Remove(&b.wait)
 	if err != nil && err != io.EOF && b.late.Load() {
 		err = errBodyIdle
 	}
 	return n, err
 }
 
-func (b *received) cut() {
+// Expire ends the wait.
+func (b *received) Expire() {
 	b.late.Store(true)
 	_ = b.Close()
 }

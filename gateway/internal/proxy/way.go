@@ -25,9 +25,10 @@ const whole = 4 << 10
 // way is how requests of one route get to one dependency. All requests share it.
 type way struct {
 	*Handler
-	dep   *dependency.Dependency
-	path  string // of the dependency's URL, as it was written
-	proxy httputil.ReverseProxy
+	dep      *dependency.Dependency
+	path     string // of the dependency's URL, as it was written
+	proxy    httputil.ReverseProxy
+	together *httpbreaker.Transport // that of proxy, if it can be used for a caller; else nil
 }
 
 func newWay(h *Handler, dep *dependency.Dependency) *way {
@@ -36,7 +37,7 @@ func newWay(h *Handler, dep *dependency.Dependency) *way {
 		Rewrite:        w.rewrite,
 		Transport:      w.transport(),
 		ModifyResponse: w.received,
-		ErrorHandler:   w.fail,
+		ErrorHandler:   w.failed,
 		BufferPool:     h.buffers,
 		ErrorLog:       slog.NewLogLogger(h.Log.Handler(), slog.LevelDebug),
 	}
@@ -51,13 +52,17 @@ func (w *way) transport() http.RoundTripper {
 	if dep.Retry.Attempts > 1 || dep.RateLimit.Rate > 0 {
 		return &httpbreaker.GuardedTransport{Base: base, Guard: dep.GuardOf, Detach: true, KeepOnTrip: !w.route.ReleaseOnTrip}
 	}
-	return &httpbreaker.Transport{
+	t := &httpbreaker.Transport{
 		Base:       base,
 		Breaker:    dep.BreakerOf,
 		Timeout:    min(dep.AttemptTimeout, dep.Timeout), // there is one attempt
 		KeepOnTrip: !w.route.ReleaseOnTrip,
 		Detach:     true, // a released caller may leave a witness running
 	}
+	if w.Trace == nil { // the span of a call ends when its caller goes
+		w.together = t
+	}
+	return t
 }
 
 func (w *way) serve(rw http.ResponseWriter, r *http.Request, rest string) {
@@ -69,6 +74,10 @@ func (w *way) serve(rw http.ResponseWriter, r *http.Request, rest string) {
 	r.URL = w.target(rest, forwarded.Query(r.URL))
 	if r.ProtoMajor > 1 || r.Header["Expect"] != nil {
 		rw = uninformed{rw}
+	}
+	if r.ProtoMajor == 1 && w.together != nil {
+		(&caller{ResponseWriter: rw, way: w, request: r}).serve()
+		return
 	}
 	w.proxy.ServeHTTP(rw, r)
 }
@@ -158,6 +167,13 @@ func (w *way) received(resp *http.Response) error {
 // clientGone is nginx's status for a request whose client did not wait for the
 // answer. Only a log ever sees it.
 const clientGone = 499
+
+// failed answers a request that has got no response, unless it has its answer.
+func (w *way) failed(rw http.ResponseWriter, r *http.Request, err error) {
+	if c, ok := rw.(*caller); !ok || !c.gone() {
+		w.fail(rw, r, err)
+	}
+}
 
 // fail answers a request that has got no response. r may be the one that came or
 // the one that went on.

@@ -1,0 +1,183 @@
+package gateway
+
+import (
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// piece is how much is written at once. A client that takes one of them in a while has
+// not stopped.
+const piece = 32 << 10
+
+// inPieces writes all of p, a piece at a time.
+func inPieces(p []byte, write func([]byte) (int, error)) (n int, err error) {
+	for {
+		m, err := write(p[n:min(len(p), n+piece)])
+		if n += m; err != nil || n >= len(p) {
+			return n, err
+		}
+	}
+}
+
+// impatientListener accepts connections that do not wait for a client for ever.
+type impatientListener struct {
+	net.Listener
+	pause time.Duration // 0 or less: they do
+}
+
+// Accept implements net.Listener.
+func (l impatientListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	limitUnsent(conn)
+	if l.pause <= 0 {
+		return conn, nil
+	}
+	return &impatient{Conn: conn, pause: l.pause}, nil
+}
+
+// impatient is a connection whose client is cut off if it takes nothing of what is
+// written for pause, or up to a quarter longer: it holds up a connection of the
+// dependency and a place among those calls that may run. While nothing is written, a
+// pause may last as long as it likes.
+type impatient struct {
+	net.Conn
+	pause time.Duration
+
+	mu    sync.Mutex
+	until time.Time // the deadline in force, zero if there is none
+	ours  bool      // until is: another's, who knows better, is kept as long as it lasts
+}
+
+// Write implements net.Conn.
+func (c *impatient) Write(p []byte) (n int, err error) {
+	return inPieces(p, func(part []byte) (int, error) {
+		if err := c.wait(); err != nil {
+			return 0, err
+		}
+		return c.Conn.Write(part)
+	})
+}
+
+// wait sees to a deadline that is at least pause away. To set one is no small part of
+// what an answer costs, so it is not done for each.
+func (c *impatient) wait() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	left := time.Until(c.until)
+	if left >= c.pause || left > 0 && !c.ours {
+		return nil
+	}
+	c.until, c.ours = time.Now().Add(c.pause+c.pause/4), true
+	return c.Conn.SetWriteDeadline(c.until)
+}
+
+// SetWriteDeadline implements net.Conn.
+func (c *impatient) SetWriteDeadline(t time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if t.IsZero() && c.ours { // as net/http does after each answer: there is none but ours
+		return nil
+	}
+	c.until, c.ours = t, false
+	return c.Conn.SetWriteDeadline(t)
+}
+
+// SetDeadline implements net.Conn.
+func (c *impatient) SetDeadline(t time.Time) error {
+	if err := c.SetReadDeadline(t); err != nil {
+		return err
+	}
+	return c.SetWriteDeadline(t)
+}
+
+// CloseWrite says that nothing more will come: net/http closes a connection that way
+// if its client may still be sending.
+func (c *impatient) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return http.ErrNotSupported
+}
+
+// heldBack is how much of an answer net/http keeps to itself: to write that much waits
+// for no client.
+const heldBack = 2048
+
+// impatientStreams does for the streams of HTTP/2 what impatient does for connections:
+// a client may take what others have for it, and stop one of them.
+func impatientStreams(pause time.Duration, next http.Handler) http.Handler {
+	if pause <= 0 {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor < 2 {
+			next.ServeHTTP(w, r)
+			return
+		}
+		s := &stream{ResponseWriter: w, control: http.NewResponseController(w), pause: pause}
+		defer s.begin() // what net/http still holds
+		next.ServeHTTP(s, r)
+	})
+}
+
+// stream is an answer that does not wait for its client for ever. Its deadline ends it
+// even while nothing is written, so it holds only while something is.
+type stream struct {
+	http.ResponseWriter
+	control *http.ResponseController
+	pause   time.Duration
+	written int  // up to heldBack
+	left    bool // the handler sees to it
+}
+
+// Unwrap is for http.ResponseController.
+func (s *stream) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+
+// WriteHeader implements http.ResponseWriter.
+func (s *stream) WriteHeader(status int) {
+	if status < 200 { // goes out at once
+		s.begin()
+		defer s.done()
+	}
+	s.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (s *stream) Write(p []byte) (n int, err error) {
+	if s.written += min(len(p), heldBack); s.written <= heldBack {
+		return s.ResponseWriter.Write(p)
+	}
+	s.written = heldBack
+	return inPieces(p, func(part []byte) (int, error) {
+		s.begin()
+		defer s.done()
+		return s.ResponseWriter.Write(part)
+	})
+}
+
+// FlushError is for http.ResponseController.
+func (s *stream) FlushError() error {
+	s.begin()
+	defer s.done()
+	return s.control.Flush()
+}
+
+// SetWriteDeadline is for http.ResponseController: who sets one knows better.
+func (s *stream) SetWriteDeadline(t time.Time) error {
+	s.left = true
+	return s.control.SetWriteDeadline(t)
+}
+
+func (s *stream) begin() { s.limit(time.Now().Add(s.pause)) }
+func (s *stream) done()  { s.limit(time.Time{}) }
+
+func (s *stream) limit(t time.Time) {
+	if !s.left {
+		_ = s.control.SetWriteDeadline(t)
+	}
+}
