@@ -32,7 +32,7 @@ build: ## the gateway and command line: bin/recloser
 .PHONY: test
 test: ## all tests of all modules
 	@scripts/need $(TEST_NEEDS)
-	$(call each,go test ./...)
+	@scripts/test ./...
 
 .PHONY: shots
 shots: ## shots/: pictures of every page of the panel and every card, both themes and a phone
@@ -44,7 +44,7 @@ shots: ## shots/: pictures of every page of the panel and every card, both theme
 .PHONY: race
 race: ## the same under the race detector, but for what it does not see: browsers, other processes, simulations on one goroutine
 	@scripts/need $(RACE_NEEDS)
-	$(call each,go test -race ./...)
+	@scripts/test -race ./...
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME (10s)

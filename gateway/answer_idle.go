@@ -1,9 +1,11 @@
 package gateway
 
 import (
+	"crypto/tls"
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -34,9 +36,6 @@ func (l impatientListener) Accept() (net.Conn, error) {
 		return nil, err
 	}
 	limitUnsent(conn)
-	if l.pause <= 0 {
-		return conn, nil
-	}
 	return &impatient{Conn: conn, pause: l.pause}, nil
 }
 
@@ -46,11 +45,20 @@ func (l impatientListener) Accept() (net.Conn, error) {
 // pause may last as long as it likes.
 type impatient struct {
 	net.Conn
-	pause time.Duration
+	pause time.Duration // 0 or less: for ever
+	heard atomic.Bool   // a request was complete, see listener
 
 	mu    sync.Mutex
 	until time.Time // the deadline in force, zero if there is none
 	ours  bool      // until is: another's, who knows better, is kept as long as it lasts
+}
+
+// impatientOf returns what a server's connection was when it was accepted.
+func impatientOf(conn net.Conn) *impatient {
+	if secure, ok := conn.(*tls.Conn); ok {
+		conn = secure.NetConn()
+	}
+	return conn.(*impatient)
 }
 
 // Write implements net.Conn.
@@ -66,6 +74,9 @@ func (c *impatient) Write(p []byte) (n int, err error) {
 // wait sees to a deadline that is at least pause away. To set one is no small part of
 // what an answer costs, so it is not done for each.
 func (c *impatient) wait() error {
+	if c.pause <= 0 {
+		return nil
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	left := time.Until(c.until)

@@ -65,13 +65,14 @@ func (l *listener) counted(h http.Handler) http.Handler {
 }
 
 func (l *listener) follow(conn net.Conn, state http.ConnState) {
-	if state != http.StateNew {
+	switch ours := impatientOf(conn); {
+	case state == http.StateNew:
+		l.fresh.Store(conn, nil)
+		if l.stopping.Load() {
+			_ = conn.Close()
+		}
+	case !ours.heard.Swap(true):
 		l.fresh.Delete(conn)
-		return
-	}
-	l.fresh.Store(conn, nil)
-	if l.stopping.Load() {
-		_ = conn.Close()
 	}
 }
 

@@ -51,12 +51,14 @@ type GuardedTransport struct {
 	// KeepOnTrip lets an attempt wait on for its response when the breaker trips: see
 	// Transport.KeepOnTrip.
 	KeepOnTrip bool
+
+	timers timers // of all attempts
 }
 
 // RoundTrip implements http.RoundTripper.
 func (t *GuardedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	r := &guarded{
-		plain: Transport{Base: t.Base, Classify: t.Classify, Detach: t.Detach, KeepOnTrip: t.KeepOnTrip},
+		plain: Transport{Base: t.Base, Classify: t.Classify, Detach: t.Detach, KeepOnTrip: t.KeepOnTrip, shared: &t.timers},
 		req:   req, ctx: req.Context(), cancel: func(error) {},
 	}
 	if t.Guard != nil {

@@ -62,12 +62,18 @@ type Transport struct {
 	// come with a permit, see Send.
 	Detach bool
 
-	tooLate  func() error // what is wrong after Timeout; nil: a *timeoutError
-	timeouts expiry.Queue // of waits
-	young    expiry.Queue // of waits that nothing watches yet
+	tooLate func() error // what is wrong after Timeout; nil: a *timeoutError
+	timers  timers       // of waits
+	shared  *timers      // in their place; nil: none
 
 	once    sync.Once
 	perHost func(*http.Request) *recloser.Breaker
+}
+
+// timers are those of many waits.
+type timers struct {
+	young    expiry.Queue // of waits that nothing watches yet
+	timeouts expiry.Queue
 }
 
 // PerHost is for Transport.Breaker: each host has the breaker that set holds

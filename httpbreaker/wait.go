@@ -16,6 +16,7 @@ import (
 // timeout, or a trip. It also knows how far the request's body is.
 type wait struct {
 	t      *Transport
+	timers *timers
 	caller Caller // nil: he stays
 	permit *recloser.Permit
 	ctx    context.Context         // of the request that goes out
@@ -63,6 +64,9 @@ const young = 20 * time.Millisecond
 // change the one they are given.
 func (t *Transport) startWait(w *wait, req *http.Request, permit *recloser.Permit) *http.Request {
 	w.t, w.permit, w.ctx, w.sent = t, permit, req.Context(), !hasBody(req)
+	if w.timers = t.shared; w.timers == nil {
+		w.timers = &t.timers
+	}
 	releases, detaches := t.releases(permit), t.detaches(w.caller, permit)
 	if detaches {
 		w.ctx = context.WithoutCancel(w.ctx)
@@ -79,9 +83,9 @@ func (t *Transport) startWait(w *wait, req *http.Request, permit *recloser.Permi
 		w.watch()
 		w.startTimer(w.timeout)
 	case w.timeout > 0:
-		w.enter(&t.young, min(young, w.timeout))
+		w.enter(&w.timers.young, min(young, w.timeout))
 	default:
-		w.enter(&t.young, young)
+		w.enter(&w.timers.young, young)
 	}
 	w.mu.Unlock()
 	var out *http.Request
@@ -117,7 +121,7 @@ func hasBody(req *http.Request) bool { return req.Body != nil && req.Body != htt
 // startTimer has the timeout be over within that time, and at no other, if there is one.
 func (w *wait) startTimer(within time.Duration) {
 	if w.timeout > 0 {
-		w.enter(&w.t.timeouts, within)
+		w.enter(&w.timers.timeouts, within)
 	}
 }
 
@@ -149,7 +153,7 @@ func (w *wait) inTime() bool {
 	if w.over || w.asked {
 		return true
 	}
-	if w.queue == &w.t.young {
+	if w.queue == &w.timers.young {
 		w.watch()
 		w.queue = nil
 	}
