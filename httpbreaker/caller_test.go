@@ -108,6 +108,7 @@ func TestCallersLeaveWitnesses(t *testing.T) {
 		})
 		tr.Detach = true // it does not matter
 		all := serveAll(t, tr, 12, false, noBody)
+		synctest.Wait()
 		if n := early(t, all); n != 2 || answered.Load() != 2 || closed.Load() != 2 {
 			t.Errorf("%d left early, %d answers came, %d bodies were closed; want 2 each", n, answered.Load(), closed.Load())
 		}
