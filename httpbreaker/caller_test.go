@@ -17,47 +17,41 @@ import (
 
 // served is a caller whose client can be answered while his request runs.
 type served struct {
-	stays bool // he cannot
+	stays bool      // he cannot
+	began time.Time // the first of all
 
 	mu     sync.Mutex
 	asked  int
 	answer error         // that the client got early
-	at     time.Duration // since the first began
-	result error         // of RoundTrip
-	ended  time.Duration
+	at     time.Duration // since began
+	result error         // of RoundTripFor
+	ended  time.Duration // since began
 }
 
 // Leave implements httpbreaker.Caller.
-func (s *served) leave(since time.Time, err error) bool {
+func (s *served) Leave(err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked++
 	if s.stays {
 		return false
 	}
-	s.answer, s.at = err, time.Since(since)
+	s.answer, s.at = err, time.Since(s.began)
 	return true
 }
-
-type leaver struct {
-	*served
-	since time.Time
-}
-
-func (l leaver) Leave(err error) bool { return l.leave(l.since, err) }
 
 // serveAll makes n requests for such callers, 50 ms apart, and waits for all.
 func serveAll(t *testing.T, tr *httpbreaker.Transport, n int, stays bool, body func() io.Reader) []*served {
 	t.Helper()
 	began, all, wg := time.Now(), make([]*served, n), &sync.WaitGroup{}
 	for i := range all {
-		all[i] = &served{stays: stays}
+		all[i] = &served{stays: stays, began: began}
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://hotel-1.example/access", body())
 		if err != nil {
 			t.Fatal(err)
 		}
 		wg.Go(func() {
-			resp, err := tr.RoundTripFor(leaver{all[i], began}, req)
+			resp, err := tr.RoundTripFor(all[i], req)
 			if resp != nil {
 				_, _ = io.Copy(io.Discard, resp.Body)
 				_ = resp.Body.Close()
@@ -132,8 +126,8 @@ func TestCallersLeaveWitnesses(t *testing.T) {
 	})
 }
 
-// A witness that is slow is cut off. A caller who has to stay is no witness, nor is a
-// request that is still being sent, nor one whose answer came.
+// A witness that is slow is cut off. A caller who has to stay leaves none behind, nor
+// does one whose request is still being sent.
 func TestCallersWhoStay(t *testing.T) {
 	for name, c := range map[string]struct {
 		stays bool

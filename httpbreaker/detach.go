@@ -5,27 +5,10 @@ import (
 	"maps"
 	"net/http"
 	"runtime"
-	"sync"
 	"sync/atomic"
-
-	"github.com/recloser-go/recloser"
 )
 
-// detached is a request that is sent on a goroutine of its own, see
-// Transport.Detach. Either its caller is there when the answer comes and settles
-// it, or he was released before and the goroutine does.
-type detached struct {
-	t      *Transport
-	x      *exchange
-	permit *recloser.Permit
-	out    *http.Request
-	answer chan answered // for the caller
-
-	mu      sync.Mutex
-	settled bool // it is decided who settles it
-}
-
-// answered is what the base transport came to.
+// answered is what became of a request that was sent on a goroutine of its own.
 type answered struct {
 	resp     *http.Response
 	err      error
@@ -33,14 +16,53 @@ type answered struct {
 	panicked any
 }
 
-// detachedContext is the context of a request that its caller may leave. As long as
-// he has not, it ends as his does.
+// hand does on the caller's goroutine what happened on the other one.
+func (a answered) hand() (*http.Response, error) {
+	if a.returned {
+		return a.resp, a.err
+	}
+	if a.panicked == nil {
+		runtime.Goexit()
+	}
+	panic(a.panicked)
+}
+
+// sendDetached is sendOut on a goroutine of its own: a caller whom a trip releases
+// leaves it behind, see Transport.Detach.
+func (t *Transport) sendDetached(x *exchange, out *http.Request) (*http.Response, error) {
+	released := x.wait.permit.Released()
+	answer := make(chan answered, 1) // for one who may have gone
+	go func() {
+		var a answered
+		defer func() {
+			if !a.returned {
+				a.panicked = recover()
+			}
+			answer <- a
+		}()
+		a.resp, a.err = t.sendOut(x, out) //nolint:bodyclose // it is the caller's
+		a.returned = true
+	}()
+	select {
+	case a := <-answer:
+		return a.hand()
+	case <-released.Done():
+	}
+	if err := context.Cause(released); x.wait.release(err) {
+		return nil, err
+	}
+	return (<-answer).hand()
+}
+
+// detachedContext is the context of a request whose caller may leave. As long as he
+// has not, it ends as his does.
 type detachedContext struct {
 	context.Context // without the caller's end
 	caller          context.Context
 	followed        atomic.Bool // it ended with the caller's
 }
 
+// Err implements context.Context.
 func (c *detachedContext) Err() error {
 	err := c.Context.Err()
 	if err != nil && c.followed.Load() {
@@ -49,113 +71,22 @@ func (c *detachedContext) Err() error {
 	return err
 }
 
-func (t *Transport) detaches(caller Caller, permit *recloser.Permit) bool {
-	return t.Detach && caller == nil && t.releases(permit)
-}
+// unfollow has a detached request not end with its caller's context any more; false if
+// it has. It is the Caller of such a request.
+type unfollow func() bool
 
-// sendDetached is send for a request that need not wait for the base transport.
-func (t *Transport) sendDetached(x *exchange, permit *recloser.Permit) (*http.Response, error) {
-	d := &detached{t: t, x: x, permit: permit, answer: make(chan answered, 1)}
-	x.wait = &x.waiting
-	d.out = t.startWait(x.wait, x.req, permit)
-	go d.run()
-	released := permit.Released()
-	select {
-	case a := <-d.answer:
-		return d.hand(a)
-	case <-released.Done():
-	}
-	if err := context.Cause(released); d.release(err) {
-		return nil, err
-	}
-	return d.hand(<-d.answer)
-}
+// Leave implements Caller.
+func (u unfollow) Leave(error) bool { return u() }
 
-// run sends the request.
-func (d *detached) run() {
-	var a answered
-	defer func() {
-		if !a.returned {
-			a.panicked = recover()
-		}
-		if d.settles() {
-			d.answer <- a
-			return
-		}
-		d.close(a)
-	}()
-	a.resp, a.err = d.t.base().RoundTrip(d.out) //nolint:bodyclose // who settles it sees to that
-	a.returned = true
-}
-
-// settles reports whether the caller settles it: he is still there.
-func (d *detached) settles() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	was := d.settled
-	d.settled = true
-	return !was
-}
-
-// hand settles the exchange for the caller, as if he had sent the request himself.
-func (d *detached) hand(a answered) (*http.Response, error) {
-	if a.returned {
-		return d.t.settle(d.x, d.out, a.resp, a.err)
-	}
-	d.x.broken()
-	if a.panicked == nil {
-		runtime.Goexit()
-	}
-	panic(a.panicked)
-}
-
-// close settles the exchange where the caller has gone. Nobody sees the answer.
-func (d *detached) close(a answered) {
-	if !a.returned {
-		d.x.broken() // there is nobody to panic at
-		return
-	}
-	if resp, _ := d.t.settle(d.x, d.out, a.resp, a.err); resp != nil {
-		_ = resp.Body.Close()
-	}
-}
-
-// release lets the caller go, unless the answer was faster. A witness runs on
-// without him, for as long as it is not slow.
-func (d *detached) release(err error) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.settled {
-		return false
-	}
-	d.settled = true
-	w := d.x.wait
-	if w.sentWholly() && d.permit.Witness() && w.unfollow() {
-		w.watchWitness()
-	} else {
-		w.cutShort(&Cut{Outcome: recloser.Ignored, Err: err})
-	}
-	return true
-}
-
-// detach returns the request to send, which follows its caller until unfollow.
+// detach returns the request to send, which follows its caller until he leaves.
 func (w *wait) detach(req *http.Request) *http.Request {
 	ctx := &detachedContext{Context: w.ctx, caller: req.Context()}
-	w.follow = context.AfterFunc(ctx.caller, func() {
+	w.unfollow = context.AfterFunc(ctx.caller, func() {
 		ctx.followed.Store(true)
 		w.cancel(context.Cause(ctx.caller))
 	})
+	w.caller = w.unfollow
 	out := req.WithContext(ctx)
 	out.Header = maps.Clone(req.Header) // the caller may go and use his own again
 	return out
-}
-
-// unfollow has a detached request go on when its caller's context is done; false
-// if that is so already.
-func (w *wait) unfollow() bool { return w.follow == nil || w.follow() }
-
-func (w *wait) sentWholly() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.sent
 }

@@ -23,9 +23,9 @@ type exchange struct {
 	permit  reporter
 	own     recloser.Permit // what permit points to, unless the caller of Send holds it
 	req     *http.Request   // the caller's
-	wait    *wait           // nil: nothing of ours can cut it short
-	waiting wait            // what wait points to
-	body    io.ReadCloser   // of the response
+	wait    *wait           // nil: nothing of ours can cut it short; else waiting
+	waiting wait
+	body    io.ReadCloser // of the response
 }
 
 // newExchange takes over a permit: see moved.
@@ -139,7 +139,8 @@ func (x *exchange) stopWaiting() (inTime bool) {
 	return x.wait == nil || x.wait.stopWatching()
 }
 
-// left returns why the caller went before the end; nil: he has not.
+// left returns why the caller has gone, so that nobody sees the response; nil: he has
+// not. It is known when the wait is over.
 func (x *exchange) left() error {
 	if x.wait == nil {
 		return nil
@@ -150,7 +151,9 @@ func (x *exchange) left() error {
 // release lets go of the context, once nothing more is read under it.
 func (x *exchange) release() {
 	if x.wait != nil && x.wait.cancel != nil {
-		x.wait.unfollow()
+		if x.wait.unfollow != nil {
+			x.wait.unfollow()
+		}
 		x.wait.cancel(nil)
 	}
 }

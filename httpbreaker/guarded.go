@@ -52,15 +52,16 @@ type GuardedTransport struct {
 	// Transport.KeepOnTrip.
 	KeepOnTrip bool
 
-	timers timers // of all attempts
+	once  sync.Once
+	plain Transport // sends each attempt
 }
 
 // RoundTrip implements http.RoundTripper.
 func (t *GuardedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	r := &guarded{
-		plain: Transport{Base: t.Base, Classify: t.Classify, Detach: t.Detach, KeepOnTrip: t.KeepOnTrip, shared: &t.timers},
-		req:   req, ctx: req.Context(), cancel: func(error) {},
-	}
+	t.once.Do(func() {
+		t.plain = Transport{Base: t.Base, Classify: t.Classify, Detach: t.Detach, KeepOnTrip: t.KeepOnTrip}
+	})
+	r := &guarded{plain: &t.plain, req: req, ctx: req.Context(), cancel: func(error) {}}
 	if t.Guard != nil {
 		r.guard = t.Guard(req)
 	}
@@ -77,8 +78,6 @@ func (t *GuardedTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 		return nil, err
 	}
 	r.call = call
-	r.plain.Timeout = max(0, r.guard.Config().AttemptTimeout)
-	r.plain.tooLate = func() error { return r.timedOut(true) }
 	return r.run()
 }
 
@@ -93,7 +92,7 @@ func idempotent(req *http.Request) bool {
 
 // guarded is one request on its way through its guard.
 type guarded struct {
-	plain Transport // sends each attempt
+	plain *Transport // sends each attempt
 	guard *guard.Guard
 	call  *guard.Call
 	req   *http.Request // the caller's
@@ -115,6 +114,7 @@ func (r *guarded) run() (*http.Response, error) {
 		r.expireAfter(time.Until(deadline))
 		out = r.req.WithContext(r.ctx)
 	}
+	timeout, tooLate := r.guard.Config().AttemptTimeout, func() error { return r.timedOut(true) }
 	var resp *http.Response
 	returned := false
 	defer func() {
@@ -128,7 +128,7 @@ func (r *guarded) run() (*http.Response, error) {
 		}
 	}()
 	for {
-		a := &attempt{guarded: r, x: exchange{req: out}}
+		a := &attempt{guarded: r, x: exchange{req: out, waiting: wait{timeout: timeout, tooLate: tooLate}}}
 		a.x.permit = a
 		var err error
 		resp, err = r.plain.send(&a.x, r.call.Permit())
@@ -152,7 +152,7 @@ func (r *guarded) expireAfter(timeout time.Duration) {
 		if r.over {
 			return
 		}
-		if rest := left(timeout, from, r.call.Permit().Age()); rest > 0 { // see wait.timeUp
+		if rest := left(timeout, from, r.call.Permit().Age()); rest > 0 { // see wait.timeIsUp
 			r.expire.Reset(rest)
 			return
 		}

@@ -12,9 +12,10 @@ import (
 // Refuse answers a request that cannot be served as err is a refusal, of a
 // breaker or of a guard: with 503, a Retry-After if err has a method
 // RetryAfter() time.Duration, of at least one second, also where that does not
-// know the time (0), and a short body of problem+json that says no more than that. Middleware does so by itself; a
-// handler calls it if one of its dependencies was refused to it. A Middleware in
-// front of that handler then ignores the call: a refusal is no failure.
+// know the time (0), and a short body of problem+json that says no more than that.
+// Middleware does so by itself; a handler calls it if one of its dependencies was
+// refused to it. A Middleware in front of that handler then ignores the call: a
+// refusal is no failure.
 func Refuse(w http.ResponseWriter, _ *http.Request, err error) {
 	markRefused(w)
 	h := w.Header()

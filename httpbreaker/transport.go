@@ -62,18 +62,11 @@ type Transport struct {
 	// come with a permit, see Send.
 	Detach bool
 
-	tooLate func() error // what is wrong after Timeout; nil: a *timeoutError
-	timers  timers       // of waits
-	shared  *timers      // in their place; nil: none
+	young    expiry.Queue // waits that are not watched for a trip yet
+	timeouts expiry.Queue // the others
 
 	once    sync.Once
 	perHost func(*http.Request) *recloser.Breaker
-}
-
-// timers are those of many waits.
-type timers struct {
-	young    expiry.Queue // of waits that nothing watches yet
-	timeouts expiry.Queue
 }
 
 // PerHost is for Transport.Breaker: each host has the breaker that set holds
@@ -96,11 +89,12 @@ func isDefaultPort(scheme, port string) bool {
 	return scheme == "http" && port == "80" || scheme == "https" && port == "443"
 }
 
-// Caller is who waits for a response and may go before it comes.
+// Caller is who waits for a response, and may go before his request has ended.
 type Caller interface {
-	// Leave answers him, who got err, and reports true once that is done. If it reports
-	// false he has to stay, and his request is cut short like all others that a trip
-	// releases. It is called once for a request at most, on a goroutine of its own.
+	// Leave gives him err in place of a response, as a trip has released him, and reports
+	// true once that is done: his request runs on as a witness. If it reports false, he
+	// has to stay, and his request is cut short like all others that the trip releases.
+	// It is called once for a request at most, while RoundTripFor runs.
 	Leave(err error) bool
 }
 
@@ -110,11 +104,11 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // RoundTripFor is RoundTrip for a caller whose request may run on without him as a
-// witness, see recloser.Permit.Witness, as with Detach but at no cost for each request.
-// It does not return before the witness has ended, and returns the error that its caller
-// got. So it is for who serves a client and can answer him meanwhile; the request's
-// context must outlast the client. Detach does not matter then. If caller is nil it is
-// RoundTrip.
+// witness, see recloser.Permit.Witness. Other than with Detach, which does not matter
+// here, that takes no goroutine for each request: who has gone is told by Leave, and
+// RoundTripFor itself returns when the witness has ended, with the error that he got. So
+// it is for a server that can answer its client meanwhile. The request's context must
+// not end with the client who has gone. Without a caller (nil) it is RoundTrip.
 func (t *Transport) RoundTripFor(caller Caller, req *http.Request) (*http.Response, error) {
 	b := t.breaker(req)
 	if b == nil {
@@ -125,9 +119,9 @@ func (t *Transport) RoundTripFor(caller Caller, req *http.Request) (*http.Respon
 		closeBody(req.Body) // a RoundTripper must, whatever comes of it
 		return nil, err
 	}
-	if t.watches(req, &permit) {
+	if t.needsWait(req, &permit, t.Timeout) {
 		x := newExchange(req, &permit)
-		x.waiting.caller = caller
+		x.waiting.caller, x.waiting.timeout = caller, t.Timeout
 		return t.send(x, &x.own)
 	}
 	// From here on as in send, but nothing is allocated for a good response
@@ -169,18 +163,26 @@ func defaultSet() *recloser.Set {
 // has ended; with Detach he must not end it at all if the error is a release
 // (recloser.ReasonReleased), as the request may still run.
 func (t *Transport) Send(req *http.Request, permit *recloser.Permit) (*http.Response, error) {
-	return t.send(&exchange{permit: permit, req: req}, permit)
+	return t.send(&exchange{permit: permit, req: req, waiting: wait{timeout: t.Timeout}}, permit)
 }
 
+// send sends the request of an exchange, whose waiting knows the timeout and, if he may
+// go, the caller.
 func (t *Transport) send(x *exchange, permit *recloser.Permit) (*http.Response, error) {
-	if t.detaches(x.waiting.caller, permit) {
-		return t.sendDetached(x, permit)
+	if !t.needsWait(x.req, permit, x.waiting.timeout) {
+		return t.sendOut(x, x.req)
 	}
-	out := x.req
-	if t.watches(x.req, permit) {
-		x.wait = &x.waiting
-		out = t.startWait(x.wait, x.req, permit)
+	detach := t.Detach && x.waiting.caller == nil && t.releases(permit)
+	x.wait = &x.waiting
+	out := t.startWait(x.wait, x.req, permit, detach)
+	if detach {
+		return t.sendDetached(x, out)
 	}
+	return t.sendOut(x, out)
+}
+
+// sendOut sends the request out and settles what comes of it.
+func (t *Transport) sendOut(x *exchange, out *http.Request) (*http.Response, error) {
 	returned := false
 	defer func() {
 		if !returned { // a panic, or runtime.Goexit
@@ -190,7 +192,7 @@ func (t *Transport) send(x *exchange, permit *recloser.Permit) (*http.Response, 
 	resp, err := t.base().RoundTrip(out)
 	returned = true
 	resp, err = t.settle(x, out, resp, err)
-	if why := x.left(); why != nil { // nobody sees the answer
+	if why := x.left(); why != nil {
 		if resp != nil {
 			closeBody(resp.Body)
 		}

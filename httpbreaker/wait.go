@@ -1,6 +1,7 @@
 package httpbreaker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,21 +16,21 @@ import (
 // wait is the wait for the response headers, and what may cut it short: a
 // timeout, or a trip. It also knows how far the request's body is.
 type wait struct {
-	t      *Transport
-	timers *timers
-	caller Caller // nil: he stays
-	permit *recloser.Permit
-	ctx    context.Context         // of the request that goes out
-	cancel context.CancelCauseFunc // nil: nothing of ours can cancel it
+	caller  Caller        // nil: he stays
+	timeout time.Duration // at most 0: none
+	tooLate func() error  // what is wrong after timeout; nil: a *timeoutError
 
-	timeout time.Duration
-	next    expiry.Entry  // when Expire has something to do; guarded by mu, as are the next three
-	queue   *expiry.Queue // that of next; nil: none
-	from    time.Duration // the permit's age when the timeout began
-	stop    func() bool   // ends the watch for a trip; nil: there is none (yet)
+	t        *Transport
+	permit   *recloser.Permit
+	ctx      context.Context         // of the request that goes out
+	cancel   context.CancelCauseFunc // nil: nothing of ours can cancel it
+	unfollow unfollow                // nil: it is not detached
 
-	follow func() bool // of a detached request: ends what ends it with its caller
-	expire *time.Timer // of a witness: when it is slow; nil: it is none
+	next  expiry.Entry  // when Expire has something to do; guarded by mu, as are the next four
+	queue *expiry.Queue // that of next; nil: none
+	from  time.Duration // the permit's age when the timeout began
+	stop  func() bool   // ends the watch for a trip; nil: there is none (yet)
+	slow  *time.Timer   // cuts off a witness; nil: it is none
 
 	mu      sync.Mutex // for the permit too, as long as over is not set
 	over    bool       // the headers came, or it was cut short
@@ -37,7 +38,7 @@ type wait struct {
 	sending bool       // the request's body is being sent
 	sent    bool       // it is, or there is none
 	bodyErr error      // why the request's body could not be read
-	left    error      // why the caller has gone, who left a witness behind
+	left    error      // why the caller has gone; nil: he has not, or it was cut short
 }
 
 // timeoutError is a net.Error, so that callers can treat it as any time-out.
@@ -49,47 +50,43 @@ func (e *timeoutError) Error() string {
 func (e *timeoutError) Timeout() bool   { return true }
 func (e *timeoutError) Temporary() bool { return true }
 
-func (t *Transport) late() error {
-	if t.tooLate != nil {
-		return t.tooLate()
+func (w *wait) late() error {
+	if w.tooLate != nil {
+		return w.tooLate()
 	}
-	return &timeoutError{t.Timeout}
+	return &timeoutError{w.timeout}
 }
 
-// young is for how long a wait is left alone: most are over by then, and to watch for a
-// trip costs as much as the breaker itself.
+// young is how old a wait gets before it is watched for a trip: most are over by then,
+// and to watch one costs as much as the breaker itself.
 const young = 20 * time.Millisecond
 
 // startWait begins the wait w and returns the request to send: RoundTrippers must not
 // change the one they are given.
-func (t *Transport) startWait(w *wait, req *http.Request, permit *recloser.Permit) *http.Request {
+func (t *Transport) startWait(w *wait, req *http.Request, permit *recloser.Permit, detach bool) *http.Request {
 	w.t, w.permit, w.ctx, w.sent = t, permit, req.Context(), !hasBody(req)
-	if w.timers = t.shared; w.timers == nil {
-		w.timers = &t.timers
-	}
-	releases, detaches := t.releases(permit), t.detaches(w.caller, permit)
-	if detaches {
+	w.timeout = max(0, w.timeout)
+	releases := t.releases(permit)
+	if detach {
 		w.ctx = context.WithoutCancel(w.ctx)
 	}
-	if t.Timeout > 0 || releases {
+	if w.timeout > 0 || releases {
 		w.ctx, w.cancel = context.WithCancelCause(w.ctx)
 	}
 	w.mu.Lock()
-	w.timeout, w.from = max(0, t.Timeout), permit.Age()
-	switch {
-	case !releases || detaches:
-		w.startTimer(w.timeout)
-	case !w.sent: // its timer is not its own
+	w.from = permit.Age()
+	switch watch := releases && !detach; { // who is detached watches himself
+	case watch && w.sent:
+		w.enter(&t.young, min(young, cmp.Or(w.timeout, young)))
+	case watch: // at once: the body moves what there is of a timer
 		w.watch()
 		w.startTimer(w.timeout)
-	case w.timeout > 0:
-		w.enter(&w.timers.young, min(young, w.timeout))
 	default:
-		w.enter(&w.timers.young, young)
+		w.startTimer(w.timeout)
 	}
 	w.mu.Unlock()
 	var out *http.Request
-	if detaches {
+	if detach {
 		out = w.detach(req)
 	} else {
 		out = req.WithContext(w.ctx)
@@ -106,9 +103,9 @@ func (w *wait) watch() {
 	w.stop = context.AfterFunc(released, func() { w.release(context.Cause(released)) })
 }
 
-// watches reports whether a request needs a wait of this kind.
-func (t *Transport) watches(req *http.Request, permit *recloser.Permit) bool {
-	return t.Timeout > 0 || hasBody(req) || t.releases(permit)
+// needsWait reports whether there is anything that a wait would do for a request.
+func (t *Transport) needsWait(req *http.Request, permit *recloser.Permit, timeout time.Duration) bool {
+	return timeout > 0 || hasBody(req) || t.releases(permit)
 }
 
 // releases reports whether a trip is to cut the wait short.
@@ -118,50 +115,54 @@ func (t *Transport) releases(permit *recloser.Permit) bool {
 
 func hasBody(req *http.Request) bool { return req.Body != nil && req.Body != http.NoBody }
 
-// startTimer has the timeout be over within that time, and at no other, if there is one.
-func (w *wait) startTimer(within time.Duration) {
+// startTimer has the timeout, if there is one, be over after that time.
+func (w *wait) startTimer(after time.Duration) {
 	if w.timeout > 0 {
-		w.enter(&w.timers.timeouts, within)
+		w.enter(&w.t.timeouts, after)
 	}
 }
 
-func (w *wait) enter(q *expiry.Queue, within time.Duration) {
+// enter has Expire be called after that time, and not when it was to be before.
+func (w *wait) enter(q *expiry.Queue, after time.Duration) {
 	w.queue = q
-	q.Add(&w.next, w, within)
+	q.Add(&w.next, w, after)
 }
 
-// stopTimer has Expire not be called.
+// stopTimer has Expire not be called, unless it is already.
 func (w *wait) stopTimer() {
 	if w.queue != nil {
 		w.queue.Remove(&w.next)
 	}
 }
 
-// Expire begins to watch for a trip, or cuts the wait short, unless the timeout is not
-// over by the breaker's clock: that this process stood still says nothing about the
-// dependency, whose answer may be here and unread.
+// Expire begins to watch a wait that is young no more, and cuts short one whose timeout
+// is over.
 func (w *wait) Expire() {
-	if w.inTime() {
-		return
+	if w.timeIsUp() {
+		w.cutShort(&Cut{Err: w.late()})
 	}
-	w.cutShort(&Cut{Err: w.t.late()})
 }
 
-func (w *wait) inTime() bool {
+// timeIsUp goes by the breaker's clock: that this process stood still says nothing about
+// the dependency, whose answer may be here and unread.
+func (w *wait) timeIsUp() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.over || w.asked {
-		return true
+		return false
 	}
-	if w.queue == &w.timers.young {
+	if w.queue == &w.t.young {
 		w.watch()
 		w.queue = nil
+	}
+	if w.timeout == 0 {
+		return false
 	}
 	rest := left(w.timeout, w.from, w.permit.Age())
 	if rest > 0 {
 		w.startTimer(rest)
 	}
-	return rest > 0 || w.timeout == 0
+	return rest <= 0
 }
 
 // left returns what is left of a timeout that began when a permit had one age, now
@@ -175,16 +176,16 @@ func left(timeout, then, now time.Duration) time.Duration {
 
 var errSlowWitness = errors.New("httpbreaker: no answer, though it was waited for without the caller")
 
-// release cuts the wait short because of a trip, unless the request is to run on
-// without its caller.
-func (w *wait) release(why error) {
-	if !w.leave(why) {
-		w.cutShort(&Cut{Outcome: recloser.Ignored, Err: why})
-	}
+// release ends the wait of a caller whom a trip releases: he gets why, whether his
+// request runs on as a witness or is cut short. It reports false if the wait is over, so
+// that he gets something else.
+func (w *wait) release(why error) bool {
+	return w.leave(why) || w.cutShort(&Cut{Outcome: recloser.Ignored, Err: why})
 }
 
-// leave lets the caller go; false if he has to stay until the wait is over, or it is.
-// An answer that comes meanwhile waits: it is decided whose it is.
+// leave lets the caller go, and his request run on until it is slow; false if he has to
+// stay. An answer that comes at that moment waits until it is decided whether anybody
+// sees it.
 func (w *wait) leave(why error) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -192,20 +193,19 @@ func (w *wait) leave(why error) bool {
 		return false
 	}
 	w.left = why
-	w.watchWitness()
+	w.slow = time.AfterFunc(w.permit.SlowIn(), func() {
+		w.cutShort(&Cut{Outcome: recloser.Ignored, Err: errSlowWitness})
+	})
 	return true
 }
 
-// watchWitness cuts a witness short once it is slow.
-func (w *wait) watchWitness() {
-	slow := &Cut{Outcome: recloser.Ignored, Err: errSlowWitness}
-	w.expire = time.AfterFunc(w.permit.SlowIn(), func() { w.cutShort(slow) })
-}
-
-func (w *wait) cutShort(why *Cut) {
-	if w.end() {
-		w.cancel(why)
+// cutShort cancels the request; false if the wait was over before.
+func (w *wait) cutShort(why *Cut) bool {
+	if !w.end() {
+		return false
 	}
+	w.cancel(why)
+	return true
 }
 
 // end ends the wait; false if it was over before.
@@ -225,8 +225,8 @@ func (w *wait) stopWatching() (inTime bool) {
 	if w.stop != nil {
 		w.stop()
 	}
-	if w.expire != nil {
-		w.expire.Stop()
+	if w.slow != nil {
+		w.slow.Stop()
 	}
 	if !inTime {
 		<-w.ctx.Done()

@@ -1,6 +1,6 @@
-// Package expiry ends what takes too long, where nearly nothing does. All that wait
-// for the same share one timer: a timer for each would be a good part of what a fast
-// call costs.
+// Package expiry ends what takes too long, where nearly nothing does. Those that wait
+// equally long share one timer: a timer for each would be a good part of what a fast call
+// costs.
 package expiry
 
 import (
@@ -9,34 +9,33 @@ import (
 )
 
 // Queue is what may expire, soonest first. The zero value is ready to use. It is safe
-// for concurrent use, and made for entries that are added with one and the same time:
-// one with a shorter time than those before it has to be sorted in.
+// for concurrent use. Entries that are all added with the same time go to its end at
+// once; one with a shorter time than others is sorted in among them, one by one.
 type Queue struct {
 	mu          sync.Mutex
 	base        time.Time     // times are counted from here
 	first, last *Entry        // by at
 	timer       *time.Timer   // nil until it is first needed
-	due         time.Duration // when timer fires; 0: it is not set
+	due         time.Duration // when timer fires, at the latest; 0: it is not set
 }
 
-// Entry is a place in a Queue, for one who has one at most. It is part of him, so that
-// waiting costs no memory.
+// Entry is a place in a Queue, and in no other at the same time. It is part of its
+// Expirer, so that waiting costs no memory.
 type Entry struct {
+	who        Expirer // nil: it is in no queue
 	at         time.Duration
-	who        Expirer
 	prev, next *Entry
-	waits      bool
 }
 
 // Expirer is who has an Entry.
 type Expirer interface {
-	// Expire is called once the time is up, on a goroutine of its own. That can be while
-	// Remove is called, or Add anew.
+	// Expire is called when the time is up, on a goroutine of its own. That may still
+	// come after Remove, or after another Add, if it was up at that very moment.
 	Expire()
 }
 
-// Add has who expire within that time, and not when the entry was due before.
-func (q *Queue) Add(e *Entry, who Expirer, within time.Duration) {
+// Add has who expire after that time. An entry that is in the queue is moved.
+func (q *Queue) Add(e *Entry, who Expirer, after time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.base.IsZero() {
@@ -44,7 +43,7 @@ func (q *Queue) Add(e *Entry, who Expirer, within time.Duration) {
 	}
 	q.remove(e)
 	now := time.Since(q.base)
-	e.who, e.at, e.waits = who, now+max(within, 1), true
+	e.who, e.at = who, now+max(after, 1)
 	e.prev = q.last
 	for e.prev != nil && e.prev.at > e.at {
 		e.prev = e.prev.prev
@@ -62,7 +61,7 @@ func (q *Queue) Add(e *Entry, who Expirer, within time.Duration) {
 	q.set(now)
 }
 
-// Remove has an entry not expire, if it was added and has not.
+// Remove takes an entry out, if it is in the queue.
 func (q *Queue) Remove(e *Entry) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -70,7 +69,7 @@ func (q *Queue) Remove(e *Entry) {
 }
 
 func (q *Queue) remove(e *Entry) {
-	if !e.waits {
+	if e.who == nil {
 		return
 	}
 	if e.prev == nil {
@@ -86,8 +85,8 @@ func (q *Queue) remove(e *Entry) {
 	*e = Entry{}
 }
 
-// set sees to it that the timer fires when the first is due, or before: it is left
-// alone when the first leaves, as nearly all do.
+// set sees to it that the timer fires when the first entry is due, or before. When that
+// one is removed, as nearly all are, the timer stays as it is.
 func (q *Queue) set(now time.Duration) {
 	if q.first == nil || q.due > 0 && q.due <= q.first.at {
 		return
