@@ -23,6 +23,7 @@ import (
 	"github.com/recloser-go/recloser/gateway/internal/problem"
 	"github.com/recloser-go/recloser/gateway/internal/ratelimit"
 	"github.com/recloser-go/recloser/gateway/internal/trace"
+	"github.com/recloser-go/recloser/httpbreaker"
 )
 
 // maxBody is how much of a request's and of a member's body is held in memory.
@@ -41,11 +42,16 @@ type Options struct {
 // Asker makes the handlers of ask routes. It is safe for concurrent use.
 type Asker struct {
 	Options
-	answers lastknown.Stores
+	transports dependency.Cache[*httpbreaker.Transport]
+	answers    lastknown.Stores
 }
 
 // New returns an Asker of these dependencies.
-func New(o Options) *Asker { return &Asker{Options: o} }
+func New(o Options) *Asker {
+	a := &Asker{Options: o}
+	a.transports = dependency.Cache[*httpbreaker.Transport]{List: o.Dependencies, Make: a.transport}
+	return a
+}
 
 // Keep forgets the last known answers of routes that are not among these.
 func (a *Asker) Keep(routes []config.Route) { a.answers.Keep(routes) }

@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -24,14 +25,15 @@ const (
 
 // call asks one member. It is begun by the ask and then runs on its own.
 type call struct {
-	dep     *dependency.Dependency
-	guard   *guard.Guard
-	process *bulkhead.Bulkhead
-	log     *slog.Logger
-	trace   *trace.Tracer
-	index   int
-	ctx     context.Context // of the request; done when the call is cut off
-	cancel  context.CancelCauseFunc
+	dep       *dependency.Dependency
+	guard     *guard.Guard
+	transport *httpbreaker.Transport
+	process   *bulkhead.Bulkhead
+	log       *slog.Logger
+	trace     *trace.Tracer
+	index     int
+	ctx       context.Context // of the request; done when the call is cut off
+	cancel    context.CancelCauseFunc
 
 	mu      sync.Mutex
 	start   time.Time
@@ -48,7 +50,10 @@ type reply struct {
 // newCall asks the member's breaker. An error says that it is cut off. Only if the
 // bulkhead is full there is something to wait for, which run does.
 func (a *Asker) newCall(ctx context.Context, q *question, dep *dependency.Dependency, index int) (*call, error) {
-	c := &call{dep: dep, guard: dep.GuardOf(q.request), process: a.Bulkhead, log: a.Log, trace: a.Trace, index: index, start: time.Now()}
+	c := &call{
+		dep: dep, guard: dep.GuardOf(q.request), transport: a.transports.Of(dep), process: a.Bulkhead,
+		log: a.Log, trace: a.Trace, index: index, start: time.Now(),
+	}
 	var err error
 	if c.guarded, err = c.guard.Allow(ctx); err != nil {
 		return nil, err
@@ -95,18 +100,23 @@ func (c *call) ask(q *question) (Member, error) {
 	// The end of the permit is that of the call: the guard of a dependency has no
 	// bulkhead, which would want to hear of it too. A call that was released may
 	// run on as a witness, so nothing here ends it.
-	answer := &wholeAnswer{base: c.trace.Transport(c.dep, c.dep.Transport)}
-	resp, err := (&httpbreaker.Transport{
-		Base:    answer,
-		Timeout: min(c.dep.AttemptTimeout, c.dep.Timeout),
-		Detach:  true, // a member that is released may run on as a witness
-	}).Send(req, c.guarded.Permit())
+	resp, err := c.transport.Send(req, c.guarded.Permit())
 	if err != nil {
 		return Member{}, err
 	}
-	_ = resp.Body.Close()
+	defer resp.Body.Close()
 	c.dep.Learn(resp.StatusCode, time.Since(c.start))
-	return q.judge(c.dep, resp, answer.body), nil
+	body, _ := io.ReadAll(resp.Body) // it is in memory
+	return q.judge(c.dep, resp, body), nil
+}
+
+// transport sends the requests to a dependency.
+func (a *Asker) transport(dep *dependency.Dependency) *httpbreaker.Transport {
+	return &httpbreaker.Transport{
+		Base:    wholeAnswers{a.Trace.Transport(dep, dep.Transport)},
+		Timeout: min(dep.AttemptTimeout, dep.Timeout),
+		Detach:  true, // a member that is released may run on as a witness
+	}
 }
 
 // enter waits for a slot, if the call has none.
@@ -196,14 +206,12 @@ var (
 	errNotNeeded = errors.New("the ask needs no more answers")
 )
 
-// wholeAnswer makes the end of the body the moment of the answer: an ask cannot
-// use half of one, so a body that hangs is a hang.
-type wholeAnswer struct {
-	base http.RoundTripper
-	body []byte // nil if it is longer than maxBody
-}
+// wholeAnswers makes the end of a body the moment of the answer: an ask cannot use half
+// of one, so a body that hangs is a hang. One that is longer than maxBody is left out.
+type wholeAnswers struct{ base http.RoundTripper }
 
-func (a *wholeAnswer) RoundTrip(req *http.Request) (*http.Response, error) {
+// RoundTrip implements http.RoundTripper.
+func (a wholeAnswers) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := a.base.RoundTrip(req)
 	if err != nil || resp.StatusCode == http.StatusSwitchingProtocols { // nobody has asked for that: httpbreaker closes it
 		return resp, err
@@ -213,9 +221,9 @@ func (a *wholeAnswer) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(body) <= maxBody {
-		a.body = body
-	}
 	resp.Body = http.NoBody
+	if len(body) <= maxBody {
+		resp.Body = io.NopCloser(bytes.NewReader(body))
+	}
 	return resp, nil
 }

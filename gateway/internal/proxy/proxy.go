@@ -5,11 +5,7 @@ package proxy
 import (
 	"cmp"
 	"log/slog"
-	"maps"
 	"net/http"
-	"slices"
-	"sync"
-	"sync/atomic"
 
 	"github.com/recloser-go/recloser/gateway/internal/bulkhead"
 	"github.com/recloser-go/recloser/gateway/internal/config"
@@ -47,7 +43,7 @@ func New(o Options) *Proxy {
 // before has its last known answers.
 func (p *Proxy) Handler(route config.Route) *Handler {
 	h := &Handler{Proxy: p, route: route, limits: p.Limits(), limit: p.Limiters.Of(route), store: p.answers.Of(route)}
-	h.ways.Store(&map[*dependency.Dependency]*way{})
+	h.ways = dependency.Cache[*way]{List: p.Dependencies, Make: h.newWay}
 	return h
 }
 
@@ -61,21 +57,19 @@ type Handler struct {
 	limits config.Limits
 	limit  *ratelimit.Limiter // nil: none
 	store  *lastknown.Store   // nil: none
-
-	mu   sync.Mutex // for changes of ways
-	ways atomic.Pointer[map[*dependency.Dependency]*way]
+	ways   dependency.Cache[*way]
 }
 
 // Serve passes on a request to the dependency with that ID, unless the route names
 // one. rest is the path below the dependency's own URL, as it was escaped. It may
 // change r, but for its body: two path values in a request would be four
 // allocations.
-func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, dependency, rest string) {
+func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, id, rest string) {
 	h.Trace.Route(r, h.route.Path)
 	if !h.limit.Allow(w, r) {
 		return
 	}
-	dep, ok := h.Dependencies.Get(cmp.Or(h.route.Dependency, dependency))
+	dep, ok := h.Dependencies.Get(cmp.Or(h.route.Dependency, id))
 	if !ok {
 		problem.Close(w, r)
 		problem.Write(w, problem.Problem{Status: http.StatusNotFound, Detail: "there is no such dependency"})
@@ -95,26 +89,5 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, dependency, rest
 	if h.store != nil {
 		r = remember(h.store, r)
 	}
-	h.way(dep).serve(w, r, rest)
-}
-
-// way returns the way to a dependency. It is made with the first request after
-// the dependency was defined, and then those to dependencies that are no more
-// are dropped.
-func (h *Handler) way(dep *dependency.Dependency) *way {
-	if w := (*h.ways.Load())[dep]; w != nil {
-		return w
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	old := *h.ways.Load()
-	if w := old[dep]; w != nil {
-		return w
-	}
-	ways := maps.Clone(old)
-	all := h.Dependencies.All()
-	maps.DeleteFunc(ways, func(d *dependency.Dependency, _ *way) bool { return !slices.Contains(all, d) })
-	ways[dep] = newWay(h, dep)
-	h.ways.Store(&ways)
-	return ways[dep]
+	h.ways.Of(dep).serve(w, r, rest)
 }

@@ -31,7 +31,7 @@ type way struct {
 	together *httpbreaker.Transport // that of proxy, if it can be used for a caller; else nil
 }
 
-func newWay(h *Handler, dep *dependency.Dependency) *way {
+func (h *Handler) newWay(dep *dependency.Dependency) *way {
 	w := &way{Handler: h, dep: dep, path: forwarded.Path(dep.URL)}
 	w.proxy = httputil.ReverseProxy{
 		Rewrite:        w.rewrite,
