@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// piece is how much is written at once. A client that takes one of them in a while has
-// not stopped.
+// piece is how much is written at once. A client that takes one in time has not stopped.
 const piece = 32 << 10
 
 // inPieces writes all of p, a piece at a time.
@@ -26,7 +25,7 @@ func inPieces(p []byte, write func([]byte) (int, error)) (n int, err error) {
 // impatientListener accepts connections that do not wait for a client for ever.
 type impatientListener struct {
 	net.Listener
-	pause time.Duration // 0 or less: they do
+	pause time.Duration // at most 0: they do
 }
 
 // Accept implements net.Listener.
@@ -39,18 +38,18 @@ func (l impatientListener) Accept() (net.Conn, error) {
 	return &impatient{Conn: conn, pause: l.pause}, nil
 }
 
-// impatient is a connection whose client is cut off if it takes nothing of what is
-// written for pause, or up to a quarter longer: it holds up a connection of the
-// dependency and a place among those calls that may run. While nothing is written, a
-// pause may last as long as it likes.
+// impatient is a connection that cuts its client off if that takes nothing of what is
+// written for pause, or up to a quarter longer: such a client holds a connection of the
+// dependency and a place among the calls that may run. While nothing is written, the
+// client may be idle as long as it likes.
 type impatient struct {
 	net.Conn
-	pause time.Duration // 0 or less: for ever
+	pause time.Duration // at most 0: for ever
 	heard atomic.Bool   // a request was complete, see listener
 
 	mu    sync.Mutex
-	until time.Time // the deadline in force, zero if there is none
-	ours  bool      // until is: another's, who knows better, is kept as long as it lasts
+	until time.Time // the deadline of writes; zero: none
+	ours  bool      // until is. That of another, who knows better, holds until it is over
 }
 
 // impatientOf returns what a server's connection was when it was accepted.
@@ -64,16 +63,16 @@ func impatientOf(conn net.Conn) *impatient {
 // Write implements net.Conn.
 func (c *impatient) Write(p []byte) (n int, err error) {
 	return inPieces(p, func(part []byte) (int, error) {
-		if err := c.wait(); err != nil {
+		if err := c.limit(); err != nil {
 			return 0, err
 		}
 		return c.Conn.Write(part)
 	})
 }
 
-// wait sees to a deadline that is at least pause away. To set one is no small part of
-// what an answer costs, so it is not done for each.
-func (c *impatient) wait() error {
+// limit sees to it that there is a deadline, at least pause from now. To set one is no
+// small part of what an answer costs, so one serves many answers.
+func (c *impatient) limit() error {
 	if c.pause <= 0 {
 		return nil
 	}
@@ -91,7 +90,7 @@ func (c *impatient) wait() error {
 func (c *impatient) SetWriteDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if t.IsZero() && c.ours { // as net/http does after each answer: there is none but ours
+	if t.IsZero() && c.ours { // net/http does so after each answer
 		return nil
 	}
 	c.until, c.ours = t, false
@@ -106,8 +105,8 @@ func (c *impatient) SetDeadline(t time.Time) error {
 	return c.SetWriteDeadline(t)
 }
 
-// CloseWrite says that nothing more will come: net/http closes a connection that way
-// if its client may still be sending.
+// CloseWrite says that nothing more will come. It is what net/http does first if the
+// client may still be sending.
 func (c *impatient) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

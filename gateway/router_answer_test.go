@@ -137,7 +137,7 @@ func TestWordsMayBeRare(t *testing.T) {
 	}
 }
 
-// Whoever reads slowly has not stopped: bytes move, though the kernel would wake who
+// G20: whoever reads slowly has not stopped: bytes move, though the kernel would wake who
 // writes only once megabytes of them have.
 func TestReaderMayBeSlow(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(endless))

@@ -80,7 +80,7 @@ func (p *program) serve(ctx context.Context, s serveRun, flags *pflag.FlagSet) e
 		return exit{exitBadConfig, err}
 	}
 	p.keepLog(log)
-	defer runtime.KeepAlive(collectLessOften())
+	defer runtime.KeepAlive(collectLessOften()) // to the end of serve
 	for _, w := range c.Warnings {
 		log.WarnContext(ctx, "the config is allowed and hardly meant", "warning", w)
 	}
@@ -112,9 +112,11 @@ func (p *program) serve(ctx context.Context, s serveRun, flags *pflag.FlagSet) e
 
 // collectLessOften has the collector run when the heap is five times what is in use,
 // instead of twice: a gateway keeps little, and lets go of much with each call. That
-// is a fifth of its CPU time for some tens of megabytes. GOGC goes before. What it
-// returns is in use as the collector sees it, so that it waits for some 80 MB even where
-// a few are; as nobody touches it, it takes no memory.
+// is a fifth of its CPU time for some tens of megabytes. GOGC goes before.
+//
+// What it returns is a ballast, to be kept alive. It counts as in use, so the collector
+// waits for some 80 MB even if a gateway has but a few in use. It takes no memory, as
+// nobody touches it.
 func collectLessOften() []byte {
 	if os.Getenv("GOGC") != "" {
 		return nil

@@ -6,16 +6,18 @@ import (
 	"net"
 	"net/http"
 	"net/http/httputil"
+	"strconv"
 	"sync"
 	"time"
 )
 
-// caller is who waits for an answer on a connection of HTTP/1. He can go while his
-// request runs on as a witness, at the price of his connection: the goroutine that
-// serves it is held up. Other requests are sent on a goroutine of their own (see
-// httpbreaker.Transport.Detach), which is a good part of what a gateway costs.
+// caller is who waits for an answer on a connection of HTTP/1. If a trip releases him,
+// he can have his answer while his request runs on as a witness. That costs his
+// connection, as the goroutine that serves it stays with the request. Other requests
+// are sent on a goroutine of their own (see httpbreaker.Transport.Detach), which is a
+// good part of what a gateway costs.
 //
-// He is the ResponseWriter of the request, and what it is sent through.
+// He is his request's ResponseWriter, and the transport of its ReverseProxy.
 type caller struct {
 	http.ResponseWriter
 	way     *way
@@ -23,7 +25,7 @@ type caller struct {
 	proxy   httputil.ReverseProxy // that of way, but for Transport
 
 	mu   sync.Mutex
-	conn net.Conn // his own, once he has gone; nil before
+	conn net.Conn // on which he got his answer; nil: he has not gone
 }
 
 // serve sends the request.
@@ -36,14 +38,13 @@ func (c *caller) serve() {
 
 // RoundTrip implements http.RoundTripper.
 func (c *caller) RoundTrip(req *http.Request) (*http.Response, error) {
-	return c.way.together.RoundTripFor(c, req)
+	return c.way.plain.RoundTripFor(c, req)
 }
 
 // Unwrap is for http.ResponseController.
 func (c *caller) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
-// WriteHeader implements http.ResponseWriter. A 1xx may come at the moment at which he
-// goes.
+// WriteHeader implements http.ResponseWriter. A 1xx may come while he goes.
 func (c *caller) WriteHeader(status int) {
 	if status < 200 {
 		c.mu.Lock()
@@ -55,7 +56,8 @@ func (c *caller) WriteHeader(status int) {
 	c.ResponseWriter.WriteHeader(status)
 }
 
-// Leave implements httpbreaker.Caller.
+// Leave implements httpbreaker.Caller: it takes his connection and answers him. After
+// that it is only half-closed, as a client who is still sending would lose the answer.
 func (c *caller) Leave(err error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -66,34 +68,28 @@ func (c *caller) Leave(err error) bool {
 	c.conn = conn
 	a := &aside{header: http.Header{"Date": {time.Now().UTC().Format(http.TimeFormat)}}}
 	c.way.fail(a, c.request, err)
-	resp := http.Response{
-		StatusCode: a.status, ProtoMajor: c.request.ProtoMajor, ProtoMinor: c.request.ProtoMinor, Close: true,
-		Header: a.header, Body: io.NopCloser(&a.body), ContentLength: int64(a.body.Len()), Request: c.request,
-	}
-	var wire bytes.Buffer
-	_ = resp.Write(&wire) // memory takes it all
-	_, _ = conn.Write(wire.Bytes())
+	_, _ = conn.Write(a.wire(c.request)) // one who has hung up needs no answer
 	if half, ok := conn.(interface{ CloseWrite() error }); ok {
-		_ = half.CloseWrite() // and wait: what he may still send must not cost him the answer
+		_ = half.CloseWrite()
 	}
 	return true
 }
 
-// gone reports whether he has his answer.
+// gone reports whether he has gone.
 func (c *caller) gone() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.conn != nil
 }
 
-// hangUp closes the connection of one who has gone.
+// hangUp closes the connection of one who has gone: net/http does not do it any more.
 func (c *caller) hangUp() {
 	if c.gone() {
 		_ = c.conn.Close()
 	}
 }
 
-// aside is an answer that is written down first.
+// aside is an answer that net/http does not write.
 type aside struct {
 	header http.Header
 	status int
@@ -108,3 +104,21 @@ func (a *aside) WriteHeader(status int) { a.status = status }
 
 // Write implements http.ResponseWriter.
 func (a *aside) Write(p []byte) (int, error) { return a.body.Write(p) }
+
+// wire returns the last answer on a connection, as it goes out.
+func (a *aside) wire(r *http.Request) []byte {
+	length := int64(a.body.Len())
+	if length == 0 && r.Method == http.MethodHead { // that of what a GET would have got
+		var err error
+		if length, err = strconv.ParseInt(a.header.Get("Content-Length"), 10, 64); err != nil {
+			length = -1 // unknown
+		}
+	}
+	resp := http.Response{
+		StatusCode: a.status, ProtoMajor: r.ProtoMajor, ProtoMinor: r.ProtoMinor, Close: true,
+		Header: a.header, Body: io.NopCloser(&a.body), ContentLength: length, Request: r,
+	}
+	var wire bytes.Buffer
+	_ = resp.Write(&wire) // memory takes it all
+	return wire.Bytes()
+}

@@ -25,10 +25,10 @@ const whole = 4 << 10
 // way is how requests of one route get to one dependency. All requests share it.
 type way struct {
 	*Handler
-	dep      *dependency.Dependency
-	path     string // of the dependency's URL, as it was written
-	proxy    httputil.ReverseProxy
-	together *httpbreaker.Transport // that of proxy, if it can be used for a caller; else nil
+	dep   *dependency.Dependency
+	path  string // of the dependency's URL, as it was written
+	proxy httputil.ReverseProxy
+	plain *httpbreaker.Transport // that of proxy, if a caller may go before his request ends; else nil
 }
 
 func (h *Handler) newWay(dep *dependency.Dependency) *way {
@@ -59,8 +59,8 @@ func (w *way) transport() http.RoundTripper {
 		KeepOnTrip: !w.route.ReleaseOnTrip,
 		Detach:     true, // a released caller may leave a witness running
 	}
-	if w.Trace == nil { // the span of a call ends when its caller goes
-		w.together = t
+	if w.Trace == nil { // else the span of a call has to end when its caller goes
+		w.plain = t
 	}
 	return t
 }
@@ -75,7 +75,7 @@ func (w *way) serve(rw http.ResponseWriter, r *http.Request, rest string) {
 	if r.ProtoMajor > 1 || r.Header["Expect"] != nil {
 		rw = uninformed{rw}
 	}
-	if r.ProtoMajor == 1 && w.together != nil {
+	if r.ProtoMajor == 1 && w.plain != nil {
 		(&caller{ResponseWriter: rw, way: w, request: r}).serve()
 		return
 	}
@@ -168,7 +168,8 @@ func (w *way) received(resp *http.Response) error {
 // answer. Only a log ever sees it.
 const clientGone = 499
 
-// failed answers a request that has got no response, unless it has its answer.
+// failed answers a request that has got no response, unless its caller has gone with
+// his answer.
 func (w *way) failed(rw http.ResponseWriter, r *http.Request, err error) {
 	if c, ok := rw.(*caller); !ok || !c.gone() {
 		w.fail(rw, r, err)
