@@ -141,6 +141,30 @@ func TestG34_AWholeGatewayWithFewGuests(t *testing.T) {
 	}
 }
 
+// While bad probes hold trials back, people are told when the next one really comes.
+func TestNextTrialIsWhenItIsToldToBe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDay(t, 1)
+		d.hotels[0].Now(during(2*time.Minute, time.Hour, gatewaytest.Hang()))
+		d.live(150*time.Second, time.Second)
+		trials := func() uint64 {
+			return d.breaker(0).Stats().Transitions[recloser.TransitionKey{To: recloser.HalfOpen, Reason: recloser.ReasonTime}]
+		}
+		told, before := d.g.heldUntil("hotel-1"), trials()
+		if !told.After(time.Now().Add(time.Minute)) {
+			t.Fatalf("its probe is bad, and trials are held back until %s: it is %s, %s", told, time.Now(), d.breaker(0).Explain())
+		}
+		d.live(time.Until(told)-time.Second, time.Second)
+		if n := trials(); n != before {
+			t.Errorf("%d trials before it", n-before)
+		}
+		d.live(3*time.Second, time.Second)
+		if n := trials(); n != before+1 {
+			t.Errorf("%d trials 2 s after it, want 1", n-before)
+		}
+	})
+}
+
 // G30: a hotel moves from 3 ms to something longer for good.
 func TestG30_AWholeGatewayAndASlowerHotel(t *testing.T) {
 	for _, tt := range []struct {

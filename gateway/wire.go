@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/recloser-go/recloser"
 	"github.com/recloser-go/recloser/gateway/internal/admin"
@@ -127,9 +128,16 @@ func (g *Gateway) newAlerts() *alert.Alerts {
 		Us:           g.uplink.Us,
 		AllInDoubt:   g.member.allInDoubt,
 		Seen:         g.member.seen,
+		HeldUntil:    g.heldUntil,
 		History:      g.history,
 		Log:          g.log,
 	})
+}
+
+// heldUntil is how long bad probes hold the trials of a dependency back.
+func (g *Gateway) heldUntil(id string) time.Time {
+	v, _ := g.probes.View(id)
+	return v.Held
 }
 
 // secure returns what the listener of that name needs; nil without files.

@@ -35,7 +35,7 @@ type Dependency struct {
 
 	Step      int        `json:"step" doc:"How often the open time has been doubled"`
 	OpenForMS int64      `json:"open_for_ms" doc:"Length of the running or last open time; 0 before the first"`
-	NextTrial *time.Time `json:"next_trial" doc:"When an open dependency is tried again"`
+	NextTrial *time.Time `json:"next_trial" doc:"When an open dependency is tried again; sooner if its health check is good"`
 	LastTrial *Trial     `json:"last_trial" doc:"How the last trial ended, whatever opened the breaker; null: none has since the start"`
 	Ramping   bool       `json:"ramping" doc:"Closed, but in the slow start after an outage"`
 	Override  *Override  `json:"override" doc:"What an operator set"`
@@ -174,7 +174,7 @@ func (a *api) view(d *dependency.Dependency) Dependency {
 	}
 	out.Limits.Suspect = newSuspect(d.Latency.Limit(s.SlowCall, now))
 	if s.State == recloser.Open {
-		out.NextTrial = out.Until
+		out.NextTrial = nextTrial(out.Until, out.Probe)
 	}
 	if s.Cause != nil {
 		out.Cause = cut(s.Cause.Error(), maxCause)
@@ -185,6 +185,15 @@ func (a *api) view(d *dependency.Dependency) Dependency {
 	out.Fleet = a.sharedOf(d)
 	out.Nodes = a.nodesOf(d, &out)
 	return out
+}
+
+// nextTrial is the end of the open time, or of what bad probes make of it: each of them
+// moves that end on by a few seconds.
+func nextTrial(until *time.Time, p *Probe) *time.Time {
+	if until != nil && p != nil && p.HeldUntil != nil && p.HeldUntil.After(*until) {
+		return p.HeldUntil
+	}
+	return until
 }
 
 func newWindow(s recloser.Stats) Window {

@@ -66,6 +66,7 @@ type Probe struct {
 	Row       int        `json:"row" doc:"How many in a row were like it"`
 	KnownGood bool       `json:"known_good" doc:"It was good while the dependency was: what it says now means something"`
 	Next      *time.Time `json:"next" doc:"When the next is due; null: calls tell enough"`
+	HeldUntil *time.Time `json:"held_until" doc:"While it is bad, no trial comes before that; null: it holds none back"`
 	Sending   bool       `json:"sending" doc:"One is under way"`
 	Sent      uint64     `json:"sent" doc:"Since the start"`
 }
@@ -83,7 +84,7 @@ func (a *api) probeOf(d *dependency.Dependency) *Probe {
 	}
 	return &Probe{
 		Result: cmp.Or(string(v.Verdict), "none"), Why: cut(v.Why, maxCause), At: stampOrNull(v.At), TookMS: millis(v.Took),
-		Row: v.Row, KnownGood: v.Known, Next: stampOrNull(v.Next), Sending: v.Sending, Sent: v.Sent,
+		Row: v.Row, KnownGood: v.Known, Next: stampOrNull(v.Next), HeldUntil: stampOrNull(v.Held), Sending: v.Sending, Sent: v.Sent,
 	}
 }
 

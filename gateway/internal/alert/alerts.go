@@ -40,6 +40,7 @@ type Options struct {
 	Us           func() bool                    // it is rather our own network; nil: never
 	AllInDoubt   func() int                     // so it is at all nodes of a fleet: how many there are, else 0; nil: never
 	Seen         func(id string) fleet.Seen     // which nodes have seen it fail; nil: there is one node
+	HeldUntil    func(id string) time.Time      // how long bad probes hold its trials back; nil: they never do
 
 	History *history.History // required: where incidents and messages are kept
 	Log     *slog.Logger     // nil: nothing is logged
@@ -113,6 +114,9 @@ func New(o Options) *Alerts {
 	if o.Seen == nil {
 		o.Seen = func(string) fleet.Seen { return fleet.Seen{} }
 	}
+	if o.HeldUntil == nil {
+		o.HeldUntil = func(string) time.Time { return time.Time{} }
+	}
 	a := &Alerts{
 		o: o, panel: strings.TrimRight(o.PanelURL, "/"),
 		wake: make(chan struct{}, 1), quit: make(chan struct{}),
@@ -120,7 +124,7 @@ func New(o Options) *Alerts {
 	a.box = outbox.New(outbox.Options{Channels: a.tell(o.Config), History: o.History, Log: o.Log})
 	a.incidents = incident.New(a.told.Load().rules(), incident.World{
 		Dependencies: o.Dependencies, Stats: o.Stats, Limits: o.Limits, Covers: o.Covers, Us: o.Us,
-		AllInDoubt: o.AllInDoubt, Seen: o.Seen,
+		AllInDoubt: o.AllInDoubt, Seen: o.Seen, HeldUntil: o.HeldUntil,
 	})
 	kept, err := o.History.Incidents(context.Background())
 	for _, r := range kept {

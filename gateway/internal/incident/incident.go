@@ -49,6 +49,7 @@ type World struct {
 	Us           func() bool                // it is rather our own network
 	AllInDoubt   func() int                 // so it is at all nodes of a fleet: how many there are; 0: it is not so
 	Seen         func(id string) fleet.Seen // which nodes have seen it fail
+	HeldUntil    func(id string) time.Time  // how long bad probes hold its trials back; zero: they do not
 }
 
 // Incidents are those of all dependencies. It is for one goroutine.

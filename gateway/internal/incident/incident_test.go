@@ -21,17 +21,18 @@ var start = time.Date(2026, 11, 29, 20, 7, 22, 0, time.UTC)
 
 // world is made of breakers that do as they are told, on time of its own.
 type world struct {
-	t       *testing.T
-	s       *Incidents
-	now     time.Time
-	deps    []Dependency
-	stats   map[string]recloser.Stats
-	covered map[string]bool
-	us      bool
-	doubt   int
-	seen    map[string]fleet.Seen
-	told    []message.Message
-	kept    map[string]Kept
+	t         *testing.T
+	s         *Incidents
+	now       time.Time
+	deps      []Dependency
+	stats     map[string]recloser.Stats
+	covered   map[string]bool
+	us        bool
+	doubt     int
+	seen      map[string]fleet.Seen
+	heldUntil map[string]time.Time
+	told      []message.Message
+	kept      map[string]Kept
 }
 
 func newWorld(t *testing.T, n int) *world {
@@ -55,6 +56,7 @@ func (w *world) restart() {
 		Us:           func() bool { return w.us },
 		AllInDoubt:   func() int { return w.doubt },
 		Seen:         func(id string) fleet.Seen { return w.seen[id] },
+		HeldUntil:    func(id string) time.Time { return w.heldUntil[id] },
 	})
 	for _, k := range w.kept {
 		if err := w.s.Restore(k); err != nil {
@@ -365,5 +367,22 @@ func TestWhatHoldsMeanwhile(t *testing.T) {
 	}
 	if m := w.s.Lasting(); len(m) != 1 || m[0].Items[0].LastKnown != 15*time.Minute {
 		t.Errorf("lasting: %+v", m)
+	}
+}
+
+// Each bad probe moves the end of the open time on: the trial comes when no more may.
+func TestMessageNamesTheTrialThatProbesHoldBack(t *testing.T) {
+	for name, tt := range map[string]struct{ until, held, want time.Duration }{
+		"held":            {5 * time.Second, 5 * time.Minute, 5 * time.Minute},
+		"open for longer": {time.Hour, 5 * time.Minute, time.Hour},
+	} {
+		w := newWorld(t, 2)
+		w.stats["h1"] = recloser.Stats{Until: start.Add(tt.until)}
+		w.heldUntil = map[string]time.Time{"h1": start.Add(tt.held)}
+		w.trips("h1")
+		w.pass(30 * time.Second)
+		if len(w.told) != 1 || !w.told[0].Items[0].Next.Equal(start.Add(tt.want)) {
+			t.Errorf("%s: %+v", name, w.told)
+		}
 	}
 }

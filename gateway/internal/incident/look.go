@@ -225,6 +225,9 @@ func (s *Incidents) gather(k message.Kind, now time.Time) (message.Message, bool
 			item.State = r.State
 			if is := s.world.Stats(id); is.State == recloser.Open {
 				item.Next = is.Until
+				if held := s.world.HeldUntil(id); held.After(is.Until) {
+					item.Next = held
+				}
 			}
 			if k == message.Flapping {
 				item.Trips = len(r.Began)

@@ -24,7 +24,7 @@ func TestAlerts(t *testing.T) {
 	page := h.get("/alerts", http.StatusOK)
 	for _, text := range []string{
 		"<h1>2 of 4 channels do not accept messages",
-		`id="incident:hotel-1"`, "5 bad calls in a row; of the last 5 calls: 0 good, 5 failed", "people were told",
+		`id="incident:hotel-1"`, "5 bad calls in a row; of the last 5 calls: 0 good, 5 failed", "there was a message",
 		"Told about <bdi>all dependencies</bdi>.", "Told about <bdi>groups Coast, Metro</bdi>.", "Told about <bdi>only what on-call does not take</bdi>.",
 		"webhook · ***", "answered 502 Bad Gateway", "next in <time", "1 waiting",
 		"<b><bdi>2 of 8 cut off</bdi></b>", `about <a href="/d/hotel-1">hotel-1</a>, <a href="/d/hotel-2">hotel-2</a>`,

@@ -35,6 +35,9 @@ func newHeadline(rows []row) headline {
 	}
 
 	switch down := count[open] + trial; {
+	case down > 0 && byHand+planned > 0: // those are not
+		h.Do = fmt.Sprintf("%s tried again by %s: there is nothing to press here. Tell the %s.",
+			form(down, "The other one is", "The others are"), form(down, "itself", "themselves"), form(down, "partner", "partners"))
 	case down == 1:
 		h.Do = "It is tried again by itself: there is nothing to press here. Tell the partner."
 	case down > 1:

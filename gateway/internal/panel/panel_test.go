@@ -33,7 +33,7 @@ func TestOverview(t *testing.T) {
 		"“<bdi>PMS upgrade on site, vendor asked us to stay away until it is over</bdi>” <span class=\"dim\">— <bdi>duty.manager</bdi></span>",
 		"automatic would be closed: passing",
 		"no end set",
-		"<p>They are tried again by themselves: there is nothing to press here. Tell the partners.</p>",
+		"<p>The others are tried again by themselves: there is nothing to press here. Tell the partners.</p>",
 		"calls and about <b data-spared=\"wait\">",
 		"Open: cut off <b>3</b>",
 		"<b>half-open: on trial</b>",

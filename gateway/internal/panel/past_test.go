@@ -227,6 +227,25 @@ func TestHeadline(t *testing.T) {
 	}
 }
 
+// What people or a plan have set is not tried again by itself, and nobody says it is.
+func TestWhatToDo(t *testing.T) {
+	for keys, want := range map[string]string{
+		"open closed":                      "It is tried again by itself: there is nothing to press here. Tell the partner.",
+		"open half-open":                   "They are tried again by themselves: there is nothing to press here. Tell the partners.",
+		"open isolated closed":             "The other one is tried again by itself: there is nothing to press here. Tell the partner.",
+		"open half-open maintenance":       "The others are tried again by themselves: there is nothing to press here. Tell the partners.",
+		"isolated maintenance held-closed": "",
+	} {
+		var rows []row
+		for key := range strings.FieldsSeq(keys) {
+			rows = append(rows, row{S: stateOf(key)})
+		}
+		if h := newHeadline(rows); h.Do != want {
+			t.Errorf("%s: %q, want %q", keys, h.Do, want)
+		}
+	}
+}
+
 func TestQuoted(t *testing.T) {
 	for word, want := range map[string]string{"hotel-1": "hotel-1", "a b": "'a b'", "it's": `'it'\''s'`, "$(rm)": "'$(rm)'", "": "''", "-x": "'-x'"} {
 		if got := quoted(word); got != want {

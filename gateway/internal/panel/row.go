@@ -42,7 +42,7 @@ func newRow(ctx context.Context, read *admin.Reader, d admin.Dependency) row {
 		r.Limit = int(math.Round(*f * 100))
 	}
 	if o := d.Override; o != nil {
-		r.By, r.Ends, r.NoEnd = plain.Line(o.By), o.Until, o.Until == nil
+		r.By, r.Ends, r.NoEnd = plain.Line(plain.By(o.By, o.Reason)), o.Until, o.Until == nil
 	}
 	r.Reason = plain.Line(r.why())
 	return r
@@ -144,6 +144,9 @@ func (r *row) began(e admin.Event, limit string) {
 
 // ByHand reports whether an operator or a maintenance has set the state.
 func (r row) ByHand() bool { return r.Override != nil }
+
+// Held reports whether its health check holds trials back.
+func (r row) Held() bool { return r.S.Key == open && r.Probe != nil && r.Probe.HeldUntil != nil }
 
 // OutOnTrial reports whether it is on trial since the rules have cut it off, not since an
 // isolation is over.

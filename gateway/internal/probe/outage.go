@@ -81,14 +81,20 @@ func (w *watch) named() bool {
 	return reason == recloser.ReasonToldToWait || reason == recloser.ReasonTripped
 }
 
-// hold holds trials back until the next probe has been judged: with few calls each
-// trial is somebody who waits. Only an endpoint that was good before knows.
-func (w *watch) hold(now time.Time) act {
+// heldUntil is how long bad probes may hold trials back; zero: they may not. Only an
+// endpoint that was good before knows.
+func (w *watch) heldUntil() time.Time {
 	o := w.outage
-	if !o.known || w.state != recloser.Open || w.named() {
-		return act{}
+	if o == nil || !o.known || w.state != recloser.Open || w.named() {
+		return time.Time{}
 	}
-	d := min(w.due.Sub(now)+w.dep.Probe.Timeout+afterwards, o.opening.At.Add(holdMax).Sub(now))
+	return o.opening.At.Add(holdMax)
+}
+
+// hold holds trials back until the next probe has been judged: with few calls each
+// trial is somebody who waits.
+func (w *watch) hold(now time.Time) act {
+	d := min(w.due.Sub(now)+w.dep.Probe.Timeout+afterwards, w.heldUntil().Sub(now))
 	if d <= 0 {
 		return act{}
 	}

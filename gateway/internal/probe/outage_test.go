@@ -220,3 +220,34 @@ func TestHold(t *testing.T) {
 		})
 	}
 }
+
+// Who asks is told how long bad probes hold trials back, not when the next hold ends.
+func TestViewTellsHowLongTrialsAreHeldBack(t *testing.T) {
+	g := newStage(t)
+	g.becomesKnown()
+	g.finds = Bad
+	g.trips()
+	opened := g.now
+	if v := g.w.view(); !v.Held.IsZero() {
+		t.Errorf("before the first bad probe: held until %s", v.Held)
+	}
+	g.run(time.Minute)
+	if v := g.w.view(); !v.Held.Equal(opened.Add(holdMax)) {
+		t.Errorf("held until %s, want %s", v.Held, opened.Add(holdMax))
+	}
+	g.finds = Good
+	g.run(4 * time.Second)
+	if v := g.w.view(); !v.Held.IsZero() {
+		t.Errorf("after a good probe: held until %s", v.Held)
+	}
+}
+
+func TestEndpointThatWasNeverGoodHoldsNoTrialsBack(t *testing.T) {
+	g := newStage(t)
+	g.finds = Bad
+	g.trips()
+	g.run(time.Minute)
+	if v := g.w.view(); v.Verdict != Bad || !v.Held.IsZero() {
+		t.Errorf("%+v", v)
+	}
+}

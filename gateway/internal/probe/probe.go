@@ -57,6 +57,7 @@ type View struct {
 	Known   bool      // the endpoint has been good and no call belied it: what it says now means something
 	Target  string    // the URL, without a password
 	Next    time.Time // when the next is due; zero: traffic tells enough
+	Held    time.Time // no trial by time before that, as long as probes are bad; zero: none is held back
 	Sending bool      // one is on its way
 	Sent    uint64
 }

@@ -132,5 +132,8 @@ func (w *watch) view() View {
 	case !w.restful():
 		v.Next = w.due
 	}
+	if w.last.Verdict == Bad {
+		v.Held = w.heldUntil()
+	}
 	return v
 }

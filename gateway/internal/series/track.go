@@ -7,6 +7,7 @@ import (
 	"github.com/recloser-go/recloser"
 	"github.com/recloser-go/recloser/gateway/internal/dependency"
 	"github.com/recloser-go/recloser/gateway/internal/history"
+	"github.com/recloser-go/recloser/gateway/internal/maintenance"
 )
 
 const (
@@ -99,9 +100,13 @@ func ceil(t time.Time) int64 {
 	return t.Unix()
 }
 
+// inMaintenance is isolated, by a plan.
+const inMaintenance = "maintenance"
+
 // states lists the states, the one that matters most last.
 var states = [...]string{
-	recloser.Closed.String(), recloser.HeldClosed.String(), history.Shadowed, recloser.HalfOpen.String(), recloser.Open.String(), recloser.Isolated.String(),
+	recloser.Closed.String(), recloser.HeldClosed.String(), history.Shadowed, recloser.HalfOpen.String(), recloser.Open.String(),
+	recloser.Isolated.String(), inMaintenance,
 }
 
 // sumOf returns what a dependency has counted, with all keys, and the state that matters
@@ -118,7 +123,10 @@ func sumOf(d *dependency.Dependency) (sum totals, worst uint8) {
 	for b := range d.EachBreaker {
 		state := b.State()
 		name := state.String()
-		if s.Shadow && state.EffectInShadow() != state.Effect() {
+		switch {
+		case state == recloser.Isolated && s.State == recloser.Isolated && maintenance.Acted(s.Override.By):
+			name = inMaintenance
+		case s.Shadow && state.EffectInShadow() != state.Effect():
 			name = history.Shadowed
 		}
 		if i := slices.Index(states[:], name); i > int(worst) {

@@ -96,3 +96,19 @@ func TestStep(t *testing.T) {
 		}
 	}
 }
+
+// What a plan has cut off is not shown as cut off by hand.
+func TestMaintenanceIsAStateOfItsOwn(t *testing.T) {
+	in(t, []string{"hotel-1"}, func(b *bench) {
+		d, _ := b.list.Get("hotel-1")
+		for by, want := range map[string]string{"maintenance new database": "maintenance", "ines": "isolated"} {
+			if err := d.Operator().Isolate(by, "new database", time.Time{}); err != nil {
+				t.Fatal(err)
+			}
+			pass(2 * time.Second)
+			if all := b.points("hotel-1", Fine); all[len(all)-1].State != want {
+				t.Errorf("by %s: %s, want %s", by, all[len(all)-1].State, want)
+			}
+		}
+	})
+}

@@ -94,7 +94,7 @@ function drawBands(all) {
       ctx.globalAlpha = 1;
       ctx.textAlign = 'left';
       ctx.font = `600 ${11 * devicePixelRatio}px system-ui, sans-serif`;
-      if (width > 60 * devicePixelRatio) ctx.fillText(name, left + 6 * devicePixelRatio, at.top + 14 * devicePixelRatio);
+      if (width > ctx.measureText(name).width + 12 * devicePixelRatio) ctx.fillText(name, left + 6 * devicePixelRatio, at.top + 14 * devicePixelRatio);
       ctx.restore();
     }
   };
