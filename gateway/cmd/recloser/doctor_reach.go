@@ -140,7 +140,7 @@ func examineProbe(ctx context.Context, what, found string, u *url.URL, probe *co
 	resp, err := reachClient().Do(req)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return warn(what, "raise probe.timeout, or take a lighter probe.path", "%s, but the probe %s takes over %s", found, probe.Path, plain.Span(within))
+		return warn(what, "if it is well, raise probe.timeout, or take a lighter probe.path", "%s, but the probe %s takes over %s", found, probe.Path, plain.Span(within))
 	case err != nil:
 		return warn(what, "see why, or take another probe.path", "%s, but the probe %s fails: %s", found, probe.Path, shortly(err))
 	}
