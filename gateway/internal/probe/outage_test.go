@@ -235,10 +235,10 @@ func TestViewTellsHowLongTrialsAreHeldBack(t *testing.T) {
 	if v := g.w.view(); !v.Held.Equal(opened.Add(holdMax)) {
 		t.Errorf("held until %s, want %s", v.Held, opened.Add(holdMax))
 	}
-	g.finds = Good
+	g.finds = Neither
 	g.run(4 * time.Second)
 	if v := g.w.view(); !v.Held.IsZero() {
-		t.Errorf("after a good probe: held until %s", v.Held)
+		t.Errorf("after a probe that says nothing: held until %s", v.Held)
 	}
 }
 
