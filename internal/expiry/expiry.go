@@ -4,6 +4,7 @@
 package expiry
 
 import (
+	"math"
 	"sync"
 	"time"
 )
@@ -43,11 +44,8 @@ func (q *Queue) Add(e *Entry, who Expirer, after time.Duration) {
 	}
 	q.remove(e)
 	now := time.Since(q.base)
-	e.who, e.at = who, now+max(after, 1)
-	e.prev = q.last
-	for e.prev != nil && e.prev.at > e.at {
-		e.prev = e.prev.prev
-	}
+	e.who, e.at = who, now+min(max(after, 1), math.MaxInt64-now)
+	e.prev = q.before(e.at)
 	if e.prev == nil {
 		e.next, q.first = q.first, e
 	} else {
@@ -59,6 +57,23 @@ func (q *Queue) Add(e *Entry, who Expirer, after time.Duration) {
 		e.next.prev = e
 	}
 	q.set(now)
+}
+
+// before returns the last that is due by at. It is looked for from the end that is nearer:
+// those with a short time are not to be held up by thousands who have a longer one.
+func (q *Queue) before(at time.Duration) *Entry {
+	e := q.last
+	if e == nil || at >= e.at/2+q.first.at/2 {
+		for e != nil && e.at > at {
+			e = e.prev
+		}
+		return e
+	}
+	e = nil
+	for next := q.first; next.at <= at; next = next.next {
+		e = next
+	}
+	return e
 }
 
 // Remove takes an entry out, if it is in the queue.

@@ -2,6 +2,7 @@ package expiry
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -110,6 +111,26 @@ func TestQueueOfManyAtOnce(t *testing.T) {
 				t.Errorf("number %d expired %d times", i, n)
 			}
 		}
+	})
+}
+
+// A time that is as good as none is none, and in nobody's way.
+func TestQueueOfOneWhoWaitsForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var (
+			q              Queue
+			other, eternal counted
+		)
+		for n := range int64(3) {
+			q.Add(&eternal.Entry, &eternal, math.MaxInt64)
+			q.Add(&other.Entry, &other, time.Second)
+			<-time.After(time.Second)
+			synctest.Wait()
+			if other.n.Load() != n+1 || eternal.n.Load() != 0 {
+				t.Errorf("after %d s they expired %d and %d times", n+1, other.n.Load(), eternal.n.Load())
+			}
+		}
+		q.Remove(&eternal.Entry)
 	})
 }
 
