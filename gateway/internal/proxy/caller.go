@@ -24,13 +24,13 @@ type caller struct {
 	request *http.Request         // as it came
 	proxy   httputil.ReverseProxy // that of way, but for Transport
 
-	mu   sync.Mutex
-	conn net.Conn // on which he got his answer; nil: he has not gone
+	mu    sync.Mutex
+	ended chan struct{} // closed once his request has; nil: he has not gone
 }
 
 // serve sends the request.
 func (c *caller) serve() {
-	defer c.hangUp()
+	defer c.end()
 	c.proxy = c.way.proxy
 	c.proxy.Transport = c
 	c.proxy.ServeHTTP(c, c.request)
@@ -49,15 +49,15 @@ func (c *caller) WriteHeader(status int) {
 	if status < 200 {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if c.conn != nil {
+		if c.ended != nil {
 			return
 		}
 	}
 	c.ResponseWriter.WriteHeader(status)
 }
 
-// Leave implements httpbreaker.Caller: it takes his connection and answers him. After
-// that it is only half-closed, as a client who is still sending would lose the answer.
+// Leave implements httpbreaker.Caller: it takes his connection and has him answered there.
+// How fast he takes that must be no matter of his request's, as what comes of it waits.
 func (c *caller) Leave(err error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -65,27 +65,35 @@ func (c *caller) Leave(err error) bool {
 	if failed != nil {
 		return false
 	}
-	c.conn = conn
+	c.ended = make(chan struct{})
 	a := &aside{header: http.Header{"Date": {time.Now().UTC().Format(http.TimeFormat)}}}
 	c.way.fail(a, c.request, err)
-	_, _ = conn.Write(a.wire(c.request)) // one who has hung up needs no answer
+	go hangUp(conn, a.wire(c.request), c.ended)
+	return true
+}
+
+// hangUp writes the last answer on a connection, and closes it once the request has
+// ended; till then half, as a client who is still sending would lose the answer.
+func hangUp(conn net.Conn, answer []byte, ended <-chan struct{}) {
+	defer conn.Close()
+	_, _ = conn.Write(answer) // one who has hung up needs no answer
 	if half, ok := conn.(interface{ CloseWrite() error }); ok {
 		_ = half.CloseWrite()
 	}
-	return true
+	<-ended
 }
 
 // gone reports whether he has gone.
 func (c *caller) gone() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.conn != nil
+	return c.ended != nil
 }
 
-// hangUp closes the connection of one who has gone: net/http does not do it any more.
-func (c *caller) hangUp() {
+// end says that the request has ended.
+func (c *caller) end() {
 	if c.gone() {
-		_ = c.conn.Close()
+		close(c.ended)
 	}
 }
 

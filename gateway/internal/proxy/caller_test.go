@@ -1,13 +1,16 @@
 package proxy_test
 
 import (
+	"bufio"
 	"io"
+	"net"
 	"net/http"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/recloser-go/recloser"
 	"github.com/recloser-go/recloser/gateway/gatewaytest"
 	"github.com/recloser-go/recloser/gateway/internal/config"
 )
@@ -120,4 +123,39 @@ func TestCallerGoesWithALastKnownAnswer(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Whoever has gone and does not take his answer holds up neither his request, which is to
+// show that the dependency is well, nor its place.
+func TestCallerWhoTakesNothingLeavesAWitness(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, gatewaytest.Slow(900*time.Millisecond, gatewaytest.Yes()))
+		b.breaker.SetSuspect(250 * time.Millisecond)
+		var lifted time.Duration
+		b.breaker.Subscribe(func(tr recloser.Transition) { lifted = max(lifted, tr.Lifted) })
+		var callers []net.Conn
+		for range 12 {
+			conn, err := b.client.Transport.(*http.Transport).DialContext(t.Context(), "tcp", "gateway.example:80")
+			if err != nil {
+				t.Fatal(err)
+			}
+			callers = append(callers, conn)
+			_, _ = io.WriteString(conn, "GET /hotels/hotel-1/ HTTP/1.1\r\nHost: gateway.example\r\n\r\n")
+			pause(20 * time.Millisecond)
+		}
+		pause(time.Second)
+		synctest.Wait()
+		if s := b.breaker.Stats(); lifted != 900*time.Millisecond || s.InFlight != 0 || s.Success != 2 {
+			t.Errorf("lifted to %s, %+v", lifted, s)
+		}
+		if n := b.dep.Bulkhead.InFlight() + b.process.InFlight(); n != 0 {
+			t.Errorf("%d places are taken", n)
+		}
+		for _, conn := range callers {
+			if resp, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil || resp.StatusCode != http.StatusServiceUnavailable {
+				t.Errorf("got %v, %v", resp, err)
+			}
+			_ = conn.Close()
+		}
+	})
 }
