@@ -115,14 +115,7 @@ func TestCallersLeaveWitnesses(t *testing.T) {
 				t.Errorf("caller %d had his answer at %s, %s", i, s.at, s.ended)
 			}
 		}
-		wantState(t, b, recloser.HalfOpen)
-		if lifted != 900*ms {
-			t.Errorf("lifted to %s", lifted)
-		}
-		s := b.Stats()
-		if s.InFlight != 0 || s.Refused[recloser.ReasonReleased] != 12 || s.Success != 2 || s.Ignored != 10 {
-			t.Errorf("%+v", s)
-		}
+		wantTwoWitnesses(t, b, lifted)
 	})
 }
 

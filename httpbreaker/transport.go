@@ -92,10 +92,10 @@ func isDefaultPort(scheme, port string) bool {
 // Caller is who waits for a response, and may go before his request has ended.
 type Caller interface {
 	// Leave gives him err in place of a response, as a trip has released him, and reports
-	// true: his request runs on as a witness. If it reports false, he
-	// has to stay, and his request is cut short like all others that the trip releases.
-	// It is called once for a request at most, while RoundTripFor runs. What the request
-	// comes to waits for it, so it must not wait until a client has taken an answer.
+	// true: his request runs on as a witness. If it reports false, he has to stay, and
+	// his request is cut short like all others that the trip releases. It is called once
+	// for a request at most, while RoundTripFor runs. What the request comes to waits for
+	// it, so it must not wait until a client has taken an answer.
 	Leave(err error) bool
 }
 

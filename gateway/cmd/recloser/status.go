@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/recloser-go/recloser/gateway/internal/client"
+	"github.com/recloser-go/recloser/gateway/internal/maintenance"
 	"github.com/recloser-go/recloser/gateway/internal/plain"
 )
 
@@ -197,7 +198,7 @@ func whyOf(d client.Dependency) string {
 	case d.State == "open":
 		why = plain.Because(d.Why, d.Cause)
 	case d.Override != nil:
-		why = fmt.Sprintf("“%s” — %s", d.Override.Reason, plain.By(d.Override.By, d.Override.Reason))
+		why = fmt.Sprintf("“%s” — %s", d.Override.Reason, maintenance.By(d.Override.By, d.Override.Reason))
 	}
 	if n := keysCutOff(d); n > 0 {
 		why = fmt.Sprintf("%d of %s cut off; %s", n, count(d.Keys.Count, "key", "keys"), why)

@@ -143,3 +143,12 @@ func (w *Window) by() string { return actor + w.Name }
 
 // Acted reports whether by is a name in which a Runner acts.
 func Acted(by string) bool { return strings.HasPrefix(by, actor) }
+
+// By is who did something for that reason: of a Runner without the window's name if the
+// reason is its name.
+func By(by, reason string) string {
+	if by == actor+reason {
+		return strings.TrimSpace(actor)
+	}
+	return by
+}

@@ -304,3 +304,11 @@ func (i isolates) Isolate(string, string, string, time.Time) error {
 	i.called()
 	return nil
 }
+
+func TestBy(t *testing.T) {
+	for by, want := range map[string]string{"ines": "ines", "maintenance new database": "maintenance", "maintenance move": "maintenance move", "new database": "new database"} {
+		if got := By(by, "new database"); got != want {
+			t.Errorf("%s: %s, want %s", by, got, want)
+		}
+	}
+}

@@ -34,14 +34,13 @@ func newHeadline(rows []row) headline {
 		h.Text = fmt.Sprintf("All %d dependencies are passing calls", len(rows))
 	}
 
-	switch down := count[open] + trial; {
-	case down > 0 && byHand+planned > 0: // those are not
+	if down := count[open] + trial; down > 0 {
+		who := form(down, "It is", "They are")
+		if byHand+planned > 0 { // those are not
+			who = form(down, "The other one is", "The others are")
+		}
 		h.Do = fmt.Sprintf("%s tried again by %s: there is nothing to press here. Tell the %s.",
-			form(down, "The other one is", "The others are"), form(down, "itself", "themselves"), form(down, "partner", "partners"))
-	case down == 1:
-		h.Do = "It is tried again by itself: there is nothing to press here. Tell the partner."
-	case down > 1:
-		h.Do = "They are tried again by themselves: there is nothing to press here. Tell the partners."
+			who, form(down, "itself", "themselves"), form(down, "partner", "partners"))
 	}
 
 	var also []string

@@ -9,6 +9,7 @@ import (
 
 	"github.com/recloser-go/recloser"
 	"github.com/recloser-go/recloser/gateway/internal/admin"
+	"github.com/recloser-go/recloser/gateway/internal/maintenance"
 	"github.com/recloser-go/recloser/gateway/internal/plain"
 )
 
@@ -42,7 +43,7 @@ func newRow(ctx context.Context, read *admin.Reader, d admin.Dependency) row {
 		r.Limit = int(math.Round(*f * 100))
 	}
 	if o := d.Override; o != nil {
-		r.By, r.Ends, r.NoEnd = plain.Line(plain.By(o.By, o.Reason)), o.Until, o.Until == nil
+		r.By, r.Ends, r.NoEnd = plain.Line(maintenance.By(o.By, o.Reason)), o.Until, o.Until == nil
 	}
 	r.Reason = plain.Line(r.why())
 	return r

@@ -52,15 +52,6 @@ func Line(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// By is who did something for that reason: of a maintenance without its name if the
-// reason is its name.
-func By(by, reason string) string {
-	if by == "maintenance "+reason {
-		return "maintenance"
-	}
-	return by
-}
-
 // Refused says that the config on disk is not in force, in a line: the first of what
 // is wrong with it, and how much more is.
 func Refused(fault string) string {
